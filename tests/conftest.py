@@ -1,6 +1,6 @@
-"""Rules for every test: in CI nothing may be skipped; a test that hangs fails, except the long ones.
+"""Rules for every test: in CI no test may be skipped; a test that hangs fails, except the long ones.
 
-Also how tests are spread over several processes.
+Also the distribution of tests over several processes.
 
 The time limit is in pyproject.toml. After it, the stacks of all threads are printed and the test fails, even in an
 event loop or in a call of Spark.
@@ -20,7 +20,7 @@ NO_LIMIT_S = 0
 
 
 def pytest_configure() -> None:
-    """Takes Ctrl-C in a background job too. A shell starts such a job, and what it starts, with SIGINT ignored."""
+    """Makes Ctrl-C work in a background job, which a shell starts with SIGINT ignored, together with its children."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -28,13 +28,13 @@ def pytest_configure() -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Spreads the tests over the workers of ``pytest -n``."""
-    from support.workers import Workers  # not where pytest-xdist is missing
+    from support.workers import Workers  # not if pytest-xdist is missing
 
     return Workers(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Lets long tests take the time that they take, and sorts the files (``support/order.py``)."""
+    """Removes the time limit of long tests, and sorts the files (``support/order.py``)."""
     order = places(item.nodeid for item in items)
     items.sort(key=lambda item: order[unit(item.nodeid)])
     for item in items:
@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turns a skip into a failure where CI=true: a skipped test proves nothing."""
+    """Turns a skip into a failure if CI=true: a skipped test proves nothing."""
     report = yield
     if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
         report.outcome = "failed"

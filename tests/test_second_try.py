@@ -1,4 +1,4 @@
-"""CI's second try: forgives a test that passes alone, and nothing else."""
+"""CI's second try accepts only failed tests that then pass alone."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ TESTS = """
 
 
 def run(directory: Path, *names: str, workers: int = 0) -> subprocess.CompletedProcess[str]:
-    """One run over the tests above, in a process as CI has it."""
+    """Runs the tests above in a process as in CI."""
     path = directory / "test_tried.py"
     if not path.exists():
         path.write_text("\n".join(line.removeprefix("    ") for line in TESTS.splitlines()))

@@ -1,4 +1,4 @@
-"""Batches of few bytes that hold, or claim, more than a job should take into memory."""
+"""Small batches that contain or declare more bytes than a job should hold in memory."""
 
 import struct
 from collections.abc import Callable
@@ -15,7 +15,7 @@ BATCH_SIZE_FIELD, RECORDS_COUNT_POSITION, LAST_DELTA_POSITION = 8, 57, 23
 
 
 def batch_of(records: bytes, count: int, codec: CompressionType, *, base_offset: int = 0, claimed: int = -1) -> bytes:
-    """A batch whose records section is these bytes, compressed; `claimed` is the count in its header."""
+    """A batch with these bytes as compressed records section. `claimed`: the record count in its header."""
     builder = BatchBuilder()
     builder.append(1, b"k", b"v")
     header = bytearray(builder.build()[:61])
@@ -60,7 +60,7 @@ def one_record(codec: CompressionType, base_offset: int) -> bytes:
 
 
 def one_record_and_a_replaced_one(codec: CompressionType, base_offset: int) -> bytes:
-    """One record of 120 MB between two of another key, so that a compaction builds the batch anew."""
+    """One record of 120 MB between two of another key, so that a compaction rebuilds the batch."""
     records = record(0, b"x", b"old"), record(1, b"k", bytes(120 << 20)), record(2, b"x", b"new")
     return batch_of(b"".join(records), 3, codec, base_offset=base_offset)
 
@@ -71,7 +71,7 @@ def zeros_without_end(codec: CompressionType, base_offset: int) -> bytes:
 
 
 def a_lying_count(codec: CompressionType, base_offset: int) -> bytes:
-    """One record in a batch that claims two thousand millions."""
+    """One record in a batch whose header says two billion."""
     return batch_of(record(0, b"k", b"v"), 1, codec, base_offset=base_offset, claimed=(1 << 31) - 1)
 
 

@@ -1,4 +1,4 @@
-"""Changes to a log directory at the very moment when a job opens one of its files.
+"""Changes a log directory at the moment when a job opens one of its files.
 
 with changed_while_read(segment, lambda: directory.unlink()):
     audit(...)
@@ -15,7 +15,7 @@ from odradek.pipeline.directories import file_access
 
 @contextmanager
 def changed_while_read(path: Path, change: Callable[[], object], *, times: int = 1) -> Iterator[list[Path]]:
-    """Calls `change` before each of the first `times` opens of `path`; gives what was opened, in order."""
+    """Calls `change` before each of the first `times` opens of `path`; yields the opened paths in order."""
     opened: list[Path] = []
     inner: Callable[..., int] = vars(file_access)["open_regular"]  # the real one, or that of a change around this one
 

@@ -1,6 +1,5 @@
-"""What tests of the pipeline share: one Spark session, since a JVM of its own for each module costs ten seconds.
-
-And one JVM with Kafka's own cleaner.
+"""Fixtures of the tests of the pipeline: one Spark session, because a JVM for each module would take ten seconds, and
+one JVM with Kafka's own cleaner.
 """
 
 import os
@@ -39,7 +38,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture
 def s3_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty S3 server, which the environment names for every process that opens ``s3://``."""
+    """An empty S3 server. The environment has its address, for every process that opens ``s3://``."""
     from moto.server import ThreadedMotoServer
     from s3fs import S3FileSystem
 
@@ -55,7 +54,7 @@ def s3_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv(name, value)
     yield
     server.stop()
-    S3FileSystem.clear_instance_cache()  # else the next test is given a file system that asks this server
+    S3FileSystem.clear_instance_cache()  # otherwise the next test would get a file system that uses this server
 
 
 @pytest.fixture(scope="session")

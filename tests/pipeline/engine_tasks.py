@@ -1,4 +1,4 @@
-"""Tasks for tests of the engines: top-level functions, since workers find them by name."""
+"""Tasks for tests of the engines. They are top-level functions, because workers find them by name."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from support.eventually import eventually
 
 TESTS = Path(__file__).parents[1]
 PYTHON_PATH = f"{TESTS}{os.pathsep}{TESTS.parent}"
-"""For processes that import this module by the name that pytest gives it, ``tests.pipeline.engine_tasks``."""
+"""For processes that import this module by pytest's name for it, ``tests.pipeline.engine_tasks``."""
 
 
 def double(number: int) -> int:
@@ -30,7 +30,7 @@ def die(_: object) -> None:
 
 
 def meet(place: tuple[Path, int, int]) -> int:
-    """Returns its number when all have come: what runs one after the other waits in vain."""
+    """Returns its number once all tasks have started. Tasks that run one after another would wait for ever."""
     directory, number, expected = place
     (directory / str(number)).touch()
     eventually(f"{expected} tasks at once", lambda: len(os.listdir(directory)) >= expected)
@@ -38,7 +38,7 @@ def meet(place: tuple[Path, int, int]) -> int:
 
 
 def wait_for(paths: tuple[Path, Path | None]) -> str:
-    """Reports that it runs, and continues when the other file exists (without one: at once)."""
+    """Reports that it runs, and continues once the other file exists, or at once without one."""
     mine, other = paths
     mine.touch()
     if other is not None:
@@ -51,6 +51,6 @@ def name_of(path: Path) -> str:
 
 
 def hold(_: object) -> None:
-    """Says on the standard output, which workers share with their command, that it runs; a signal ends it."""
+    """Prints on the standard output of the command that it runs, and waits for a signal that ends it."""
     os.write(1, b"held\n")
     signal.pause()

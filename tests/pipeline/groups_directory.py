@@ -1,11 +1,11 @@
-"""A log directory with a topic that groups read and an offsets topic, record by record, at chosen times.
+"""A log directory with a topic that groups read and an offsets topic, written record by record at given times.
 
     directory = GroupsDirectory()
     directory.commit("readers", 590, at_ms=NOW_MS - 1000)
     directory.write(path)
 
-Topic `t1` has two partitions: 0 holds 600 records, one a second up to NOW_MS, 1 none. The offsets topic has four. The
-metadata log knows both.
+Topic `t1` has two partitions: 0 has 600 records, one every second up to NOW_MS; 1 has none. The offsets topic has four.
+The metadata log knows both.
 """
 
 import random
@@ -66,18 +66,18 @@ class Written:
 
 @dataclass(slots=True)
 class GroupsDirectory:
-    """The records of the offsets topic; `write` puts everything there."""
+    """The records of the offsets topic. `write` writes the directory."""
 
     topic_id: bytes = TOPIC_ID
     data_epochs: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     """(leader epoch, start offset) of partition 0 of the topic."""
     first_offset: int = 0
-    """Records before it are not there."""
+    """The log start offset: earlier records do not exist."""
     is_topic_there: bool = True
     compression: CompressionType = CompressionType.NONE
-    """Of the batches of records that come next."""
+    """The attributes of the next batches."""
     batches: dict[int, list[tuple[int, bytes, int]]] = field(default_factory=dict)
-    """By partition of the offsets topic: (time, batch, records)."""
+    """Partition of the offsets topic -> its (time, batch, records)."""
 
     def commit(
         self,

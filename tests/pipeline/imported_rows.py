@@ -1,4 +1,4 @@
-"""Rows as Spark's Kafka source gives them, for tests of `odradek import`, and the rows that a directory holds."""
+"""Rows in the form of Spark's Kafka source, for tests of `odradek import`, and the rows in a directory."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ SPARK_SCHEMA = pa.schema(
         ("headers", HEADERS_TYPE),
     ]
 )
-"""Of Spark's Kafka source and of `odradek export`."""
+"""The schema of Spark's Kafka source and of `odradek export`."""
 Found = list[dict[str, Any]]
 
 
@@ -48,7 +48,7 @@ def write_parquet(path: Path, rows: Sequence[dict[str, Any]], *, row_group_size:
 
 
 def records_in(directory: Path) -> Found:
-    """All rows as they were, from the log files, by the protocol room's decoder."""
+    """All rows, from the log files, by the decoder in `protocol/`."""
     rows = []
     for path in sorted(directory.glob("*/*.log")):
         topic, _, partition = path.parent.name.rpartition("-")

@@ -1,4 +1,4 @@
-"""Reads with the data source's readers as Spark's workers do, without a JVM: plan, pickle, read."""
+"""Uses the data source's readers as Spark's workers do, without a JVM: plan, pickle, read."""
 
 import pickle
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from odradek.protocol.records.record import Record, decode_records
 
 
 def data_records(partition: Path) -> list[Record]:
-    """The records of a partition's data batches, by the protocol room's decoder."""
+    """The records of a partition's data batches, by the decoder in `protocol/`."""
     records = []
     for path in sorted(partition.glob("*.log")):
         data = path.read_bytes()
@@ -29,7 +29,7 @@ def data_source(path: Path | str, options: Mapping[str, Any]) -> KafkaLogDataSou
 
 
 def batch_reader(path: Path | str, *names: str, **options: Any) -> DataSourceReader:
-    """A reader of all columns, or of those named."""
+    """A reader of all columns, or of the given ones."""
     source = data_source(path, options)
     return source.reader(projected(source.schema(), names))
 
@@ -44,14 +44,14 @@ def projected(schema: StructType, names: Sequence[str]) -> StructType:
 
 
 def rows_of(reader: DataSourceReader | DataSourceStreamReader, tasks: Sequence[Any]) -> list[dict[str, Any]]:
-    """The rows of the tasks, by a reader and tasks that travelled."""
+    """The rows of the tasks, read after reader and tasks were pickled."""
     far = pickle.loads(pickle.dumps(reader))
     tables = [pa.Table.from_batches([batch]) for task in pickle.loads(pickle.dumps(tasks)) for batch in far.read(task)]
     return [row for table in tables for row in table.to_pylist()]
 
 
 def read_rows(path: Path | str, *names: str, **options: Any) -> list[dict[str, Any]]:
-    """A batch read."""
+    """The rows of a batch read."""
     reader = batch_reader(path, *names, **options)
     return rows_of(reader, list(reader.partitions()))
 

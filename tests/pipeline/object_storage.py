@@ -1,4 +1,4 @@
-"""Directories copied to a place that only fsspec can read."""
+"""Copies directories to storage that only fsspec can read."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import fsspec
 
 
 def upload(directory: Path, url: str) -> None:
-    """Every file of a directory, under the URL."""
+    """Copies every file of a directory to the URL."""
     store, path = fsspec.url_to_fs(url)
     for file in directory.rglob("*"):
         if file.is_file():

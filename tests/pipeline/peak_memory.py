@@ -1,9 +1,9 @@
-"""How much more memory a job takes for one directory than for another.
+"""Measures how much more memory a job needs for one directory than for another.
 
 ``python -m tests.pipeline.peak_memory JOB FIRST SECOND``
 
-Does the job on FIRST, so that everything is imported and compiled, then on SECOND; prints by how many bytes the
-process's greatest memory grew. Linux only (VmHWM).
+Runs the job on FIRST, so that everything is imported and compiled, then on SECOND. Prints the growth of the process's
+peak memory in bytes. Linux only (VmHWM).
 """
 
 import contextlib
@@ -27,18 +27,18 @@ from odradek.storage.log.log_config import LogConfig
 
 
 def audit_job(directory: Path) -> None:
-    """An audit of all records."""
+    """Runs an audit of all records."""
     audit_directories([directory], LOCAL, now_ms=1 << 41)
 
 
 def export_job(directory: Path) -> None:
-    """An export to Parquet."""
+    """Runs an export to Parquet."""
     with tempfile.TemporaryDirectory() as output, contextlib.redirect_stdout(io.StringIO()):
         export([str(directory), "--output", f"{output}/out"])
 
 
 def data_source_job(directory: Path) -> None:
-    """Does what the tasks of a batch read of the data source do."""
+    """Runs the tasks of a batch read of the data source."""
     names = ("topic", "partition", "offset", "timestamp", "key", "value", "_corrupt_record")
     reading = Reading(names, Mode.PERMISSIVE)
     for portion in plan_records(parse_options({"path": str(directory)}), Pruning()).tasks:
@@ -48,14 +48,14 @@ def data_source_job(directory: Path) -> None:
 
 
 def dump_job(directory: Path) -> None:
-    """Every record printed, to nowhere."""
+    """Runs dump-log with every record, and discards the output."""
     for path in sorted(directory.glob("t-0/*.log")):
         with open("/dev/null", "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
             dump_log(["--deep-iteration", "--files", str(path)])
 
 
 def compact_job(directory: Path) -> None:
-    """A compaction of t-0, with the compiled steps."""
+    """Runs a compaction of t-0 with the compiled steps."""
     config = LogConfig(cleanup_policy=frozenset({"compact"}))
     task = CompactionTask("t", 0, directory / "t-0", config, 1 << 41, 0, 0, None, 1 << 24, float("inf"), False)
     outcome = compact_partition(task)

@@ -1,4 +1,4 @@
-"""One batch of few bytes that holds or claims gigabytes costs a job 150 MB at most, and the others are read."""
+"""A small batch that contains or declares gigabytes costs a job at most 150 MB, and the other batches are read."""
 
 import random
 import sys

@@ -1,4 +1,4 @@
-"""Ctrl-C in a command of the pipeline: one line, exit code 130, and nothing half done under a name that counts."""
+"""Ctrl-C in a command of the pipeline: one line, exit code 130, and no incomplete output under its final name."""
 
 import os
 import random
@@ -45,7 +45,7 @@ def two_partitions(root: Path) -> Path:
 
 
 def interrupted(tmp_path: Path, job_module: str, function: str, command: str, *words: object) -> tuple[int, str]:
-    """Exit code and stderr of a command whose workers got Ctrl-C, with it, in the middle of their tasks."""
+    """Exit code and stderr of a command that got Ctrl-C together with its workers, in the middle of their tasks."""
     (tmp_path / "program.py").write_text(PROGRAM)
     environment = os.environ | {"PYTHONPATH": PYTHON_PATH}
     arguments = [sys.executable, tmp_path / "program.py", job_module, function, command, *words]
@@ -137,7 +137,7 @@ def test_a_compaction_leaves_the_log_as_it_was_and_the_directory_free(
 def test_an_import_that_names_its_partitions_is_not_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From the first name on until the metadata knows the topics; before and behind it is."""
+    """Not from the first rename until the topics are in the metadata. Before and after that it can be interrupted."""
     source = write_parquet(tmp_path / "rows.parquet", [row(offset) for offset in range(10)])
     write = job._write_checkpoints
 

@@ -1,8 +1,8 @@
-"""A Spark job over the directory of a broker that writes, deletes and compacts: no row twice, none lost, no fault.
+"""A Spark job over the directory of a broker that writes, deletes and compacts: no duplicate, no loss, no error.
 
-A read ends where the log ended when it was planned. If a record was superseded after that and the cleaner has removed
-it before its segment is read, the read has neither that record nor the later one, as a consumer that stops at the same
-offset. Keys that are written once can't be superseded: each read must have all of them.
+A read ends at the log end offset of its planning. If a later record replaced one, and the cleaner has removed the older
+one before its segment is read, the read has neither of them, as a consumer that stops at the same offset. Keys that are
+written once can't be replaced: each read must have all of them.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ from support.brokers.our_broker import OurBroker
 READS = 4
 KEYS = 40
 PAUSE_S = 0.02
-"""Between two rounds of the writer: a read should not meet thousands of segments."""
+"""The pause between two rounds of the writer, so that a read does not have thousands of segments."""
 BROKER = {"log.retention.check.interval.ms": "50", "log.cleaner.backoff.ms": "1000"}
 SMALL = {"internal.segment.bytes": "4000", "file.delete.delay.ms": "0"}
 TOPICS = {
@@ -28,7 +28,7 @@ TOPICS = {
 
 
 class Writer(Thread):
-    """Produces to both topics until it is stopped; `acked` has the last offset of each topic and key on disk."""
+    """Produces to both topics until it is stopped. `acked`: the last offset of each topic and key on disk."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""Framing: whatever way the bytes are cut up, the same frames come out; no size is believed."""
+"""Framing: for any division of the bytes the frames are the same. An announced size alone allocates no memory."""
 
 import random
 import struct

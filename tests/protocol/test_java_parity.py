@@ -16,7 +16,7 @@ SEED = 431
 
 
 def release_of(cls: type[Message], version: int) -> str:
-    """The release whose layout of the version the table holds."""
+    """The release from which the table has the layout of the version."""
     layouts = message(cls.NAME).layouts
     return KAFKA_VERSION if version in layouts[-1].versions else OLD_KAFKA_VERSION
 

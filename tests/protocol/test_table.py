@@ -1,4 +1,4 @@
-"""The message table as typed specs, and the families made from it."""
+"""The message table as typed specs, and the families of messages."""
 
 import json
 from importlib import resources
@@ -61,7 +61,7 @@ def test_an_old_version_has_the_layout_of_the_old_release() -> None:
     partition = "ListOffsetsPartition"
     assert "MaxNumOffsets" in [f.name for f in spec.layout(0).structures[partition].plain_fields(0)]
     assert "MaxNumOffsets" not in [f.name for f in spec.layout(1).structures[partition].fields]
-    # The class has both; what is only old comes last, so that positions stay those of the current release.
+    # The class has both. Old fields come last, so that positions are those of the current release.
     assert spec.structures()[partition].fields[-1].name == "MaxNumOffsets"
     with pytest.raises(KeyError):
         spec.layout(12)
@@ -87,7 +87,7 @@ def test_structures_are_not_recursive() -> None:
     for spec in messages():
         for layout in spec.layouts:
             inner = {s.name: {f.element for f in s.fields if f.is_structure} for s in layout.structures.values()}
-            # What no structure contains any more is taken away until nothing is left; a circle would stay.
+            # Removes structures that no other contains until none remains. A cycle would remain.
             while inner:
                 leaves = {name for name, names in inner.items() if not names & set(inner)}
                 assert leaves, f"{spec.name}: {inner}"

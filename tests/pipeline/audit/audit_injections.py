@@ -1,4 +1,4 @@
-"""An injection: one kind of damage or neglect of a directory, and the place that an audit must report."""
+"""An injection: one kind of damage or problem of a directory, and the place that an audit must report."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ DAY_MS = 24 * HOUR_MS
 
 
 class Where(NamedTuple):
-    """The place that the finding must name; None: any. `others` are directories to be audited together with it."""
+    """The place that the finding must have; None: any. `others`: directories to audit together with it."""
 
     file: Path
     position: int | None = None
@@ -21,7 +21,7 @@ class Where(NamedTuple):
 
 
 class Injection(NamedTuple):
-    """`damage` makes the damage and returns its place; `name` is the finding's."""
+    """`damage`: makes the damage and returns its place. `name`: the name of the finding."""
 
     name: str
     damage: Callable[[AuditedDirectory], Where]
@@ -31,5 +31,5 @@ class Injection(NamedTuple):
 
     @property
     def identifier(self) -> str:
-        """For pytest."""
+        """The id of the test."""
         return f"{self.name}:{self.damage.__name__}"

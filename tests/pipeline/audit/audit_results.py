@@ -1,4 +1,4 @@
-"""A made-up result of an audit of any size, from a seed: for tests of its report."""
+"""A random audit result of any size, from a seed, for tests of the report."""
 
 import random
 

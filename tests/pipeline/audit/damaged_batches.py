@@ -18,7 +18,7 @@ IDEMPOTENT = {"producer_id": 100, "is_transactional": False}
 
 
 def stamped(directory: AuditedDirectory, position: int, layout: str, value: int, **fields: int) -> Where:
-    """Writes a header field of the first batch behind the third that has these fields."""
+    """Writes a header field of the first batch after the third one that has these fields."""
     index, place, header = directory.find(after=3, **fields)
     batches = directory.batches()
     stamp(batches[index], position, layout, value)
@@ -202,7 +202,7 @@ def an_open_transaction(directory: AuditedDirectory) -> Where:
 
 
 def markers_that_the_cleaner_dropped(directory: AuditedDirectory) -> Where:
-    """As KAFKA-8351 left it: data stays, the marker in a later group of segments went."""
+    """As after KAFKA-8351: the data is kept, and the marker in a later group of segments was removed."""
     for number in range(3):
         kept = [batch for batch in directory.batches(number) if not _is_marker_of(batch, 200)]
         directory.write_batches(kept, number)
@@ -212,7 +212,7 @@ def markers_that_the_cleaner_dropped(directory: AuditedDirectory) -> Where:
 
 
 def a_new_epoch_without_a_marker(directory: AuditedDirectory) -> Where:
-    """The abort marker is gone, and the producer has gone on in its next epoch (KAFKA-13727)."""
+    """The abort marker was removed, and the producer continued with its next epoch (KAFKA-13727)."""
     batches = [batch for batch in directory.batches() if not _is_marker_of(batch, 201)]
     directory.write_batches(batches)
     first, place, header = directory.find(producer_id=201)

@@ -1,4 +1,4 @@
-"""Injections into indexes, checkpoints, directories and whole logs: damage, neglect and skew."""
+"""Injections into indexes, checkpoints, directories and logs: damage, missed maintenance and skew."""
 
 import os
 import random
@@ -139,7 +139,7 @@ def a_batch_larger_than_is_read(directory: AuditedDirectory) -> Where:
     with path.open("r+b") as file:
         file.seek(position)
         file.write(header)
-        file.truncate(position + MOST_BATCH_BYTES + 12)  # sparse: it takes no room
+        file.truncate(position + MOST_BATCH_BYTES + 12)  # sparse: it takes no disk space
     return Where(path, position)
 
 

@@ -1,4 +1,4 @@
-"""Injections into one of two replicas of a partition: records that differ, are missing, or are behind."""
+"""Injections into one of two replicas of a partition: different or missing records, or a shorter log."""
 
 import shutil
 
@@ -47,7 +47,7 @@ def a_shorter_replica(directory: AuditedDirectory) -> Where:
 
 
 def a_key_lost_in_one_replica(directory: AuditedDirectory) -> Where:
-    """Both were cleaned; a record is gone from one whose key is nowhere else."""
+    """Both were cleaned. One of them lost the only record of a key."""
     directory.checkpoint(CLEANER, int(directory.segment(1).stem))
     copy = _copy(directory)
     records: dict[bytes | None, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Groups in a GroupsDirectory: one that keeps up, and every fault that the audit knows of groups.
+"""Groups in a GroupsDirectory: a healthy one, and one for every finding about groups.
 
 Each function injects one and returns the place that the audit must report.
 """
@@ -24,7 +24,7 @@ DAY_MS = 24 * 60 * MINUTE_MS
 
 
 def keeps_up(directory: GroupsDirectory, group: str = "readers", members: int = 1) -> None:
-    """A consumer that commits every five seconds all that has come."""
+    """A consumer that commits the log end offset every five seconds."""
     for step in range(20):
         time = NOW_MS - (19 - step) * 5000
         directory.commit(group, RECORDS - (19 - step) * 5, time, topic_id=TOPIC_ID, leader_epoch=0)
@@ -47,7 +47,7 @@ def member_record(group: str, member: str) -> tuple[bytes, bytes]:
 
 
 Injected = tuple[Written, str]
-"""The place of the record that the finding must name, and the finding's text."""
+"""The place of the record that the finding must have, and the finding's text."""
 
 
 def a_commit_beyond_the_log(directory: GroupsDirectory) -> Injected:
@@ -91,7 +91,7 @@ def an_undecodable_value(directory: GroupsDirectory) -> Injected:
 
 def an_unknown_type(directory: GroupsDirectory) -> Injected:
     directory.records(2, [(struct.pack(">h", 99), b"x")] * 3)
-    return Written(2, 2), "its key has type 99"  # of equal keys the latest is named
+    return Written(2, 2), "its key has type 99"  # the finding has the latest of equal keys
 
 
 def an_unknown_version(directory: GroupsDirectory) -> Injected:

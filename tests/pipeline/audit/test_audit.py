@@ -1,4 +1,4 @@
-"""`odradek audit`: nothing on clean directories, no damage ends it, what the command takes and gives back."""
+"""`odradek audit`: no finding on clean directories, no damage ends it; its options, output and exit codes."""
 
 import os
 import random

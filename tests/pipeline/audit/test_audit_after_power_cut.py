@@ -1,4 +1,4 @@
-"""Zeros at a log's end, a metadata log that lost its end: what an audit reports, and what it does not."""
+"""An audit of zeros at a log's end, and of a metadata log that lost its end."""
 
 from pathlib import Path
 

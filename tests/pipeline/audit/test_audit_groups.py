@@ -1,4 +1,4 @@
-"""Groups in `odradek audit`: nothing on healthy ones, damage and neglect by name and place, lag now and in the past."""
+"""Groups in `odradek audit`: no finding on healthy ones, findings with name and place, lag now and in the past."""
 
 import struct
 from collections.abc import Callable
@@ -162,16 +162,16 @@ def commits(*pairs: tuple[int, int]) -> list[ConsumerCommit]:
     ("history", "lag", "recent_end", "now_ms", "status"),
     [
         (commits((1, 5), (2, 5)), 0, None, 10**9, "OK"),  # nothing to read, however long ago
-        (commits((1, 5), (2, 5)), 9, None, 105_000, "WARN"),  # silent for as long as they took: not longer
+        (commits((1, 5), (2, 5)), 9, None, 105_000, "WARN"),  # silent for as long as the commits took, not longer
         (commits((1, 5), (2, 5)), 9, None, 105_001, "STOP"),
         (commits((1, 5), (2, 5)), 9, 2, 105_001, "WARN"),  # it had read everything a moment ago
-        (commits((1, 0), (1, 5)), 9, None, 100_000, "OK"),  # it had no lag once
+        (commits((1, 0), (1, 5)), 9, None, 100_000, "OK"),  # its lag was zero once
         (commits((1, 5), (1, 6)), 9, None, 100_000, "STALL"),
-        (commits((1, 5), (2, 6), (3, 5)), 9, None, 100_000, "OK"),  # it became less once
+        (commits((1, 5), (2, 6), (3, 5)), 9, None, 100_000, "OK"),  # its lag decreased once
         (commits((1, 5), (2, 5), (3, 6)), 9, None, 100_000, "WARN"),
         (commits((9, 5), (2, 5), (3, 5)), 9, None, 100_000, "REWIND"),
-        (commits((9, 5), (2, 9), (9, 8)), 9, None, 100_000, "OK"),  # it came back to where it was
-        (commits((9, 0), (2, 0)), 9, None, 100_000, "REWIND"),  # checked before the rule of no lag
+        (commits((9, 5), (2, 9), (9, 8)), 9, None, 100_000, "OK"),  # it reached its old offset again
+        (commits((9, 0), (2, 0)), 9, None, 100_000, "REWIND"),  # this rule comes before the rule of no lag
         (commits((1, 5)), 9, None, 100_000, "OK"),
         (commits((1, 5)), 9, None, 100_001, "STOP"),
     ],
@@ -187,7 +187,7 @@ def test_burrows_rules(
 
 @pytest.mark.parametrize("seconds", [0, 1, 57, 240, 543, 599])
 def test_lag_as_of_a_moment_in_the_past(tmp_path: Path, seconds: int) -> None:
-    """One record a second; at second s a commit says that the group has read s // 2 of them."""
+    """There is one record every second, and at second s the group has committed offset s // 2."""
     directory = GroupsDirectory()
     for second in range(RECORDS):
         directory.commit("readers", second // 2, FIRST_MS + second * 1000)
@@ -236,7 +236,7 @@ def test_lag_needs_no_index(tmp_path: Path, suffix: str, damage: Callable[[Path]
 
 
 def test_of_several_replicas_the_longest_counts(tmp_path: Path) -> None:
-    """Two brokers' directories; the first has fallen behind in both topics."""
+    """The directories of two brokers, of which the first is behind in both topics."""
     behind, ahead = GroupsDirectory(), GroupsDirectory()
     for directory, offset in ((behind, 300), (ahead, 300), (ahead, 590)):
         directory.commit("readers", offset)

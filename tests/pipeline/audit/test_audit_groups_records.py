@@ -1,4 +1,4 @@
-"""The audit's state of the offsets topic equals a plain model's: random histories in random chunks."""
+"""The audit's state of the offsets topic equals that of a simple model, for random histories in random chunks."""
 
 import random
 from collections import defaultdict
@@ -67,7 +67,7 @@ def random_history(directory: GroupsDirectory, rng: random.Random, steps: int) -
 
 
 def model(ops: list[Op], at_ms: int) -> tuple[dict[int, list[int]], set[int]]:
-    """By partition the offsets of the last records that count as of a moment, and the offsets of pending ones."""
+    """By partition, the offsets of the last valid records at a moment, and the offsets of pending ones."""
     effective: dict[int, list[int]] = defaultdict(list)
     pending = set()
     for op in ops:
@@ -154,7 +154,7 @@ def records_of(path: Path) -> list[Record]:
 
 
 def spoilt(rng: random.Random, data: bytes | None) -> bytes | None:
-    """The data, or something near it."""
+    """The data, possibly damaged."""
     if data is None or rng.random() < 0.05:
         return None
     changed = bytearray(data)

@@ -1,4 +1,4 @@
-"""The end of a log at a moment and the time of a record: from the indexes, compared with a full read."""
+"""The log end offset at a moment and the timestamp of a record, by the indexes, equal those of a full read."""
 
 import random
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from support.data.log_directories import history_directory
 
 
 def all_records(directory: Path) -> Iterator[tuple[Record, bool]]:
-    """In order, with whether it is a control record."""
+    """All records in order, each with a flag for control records."""
     for path in sorted(directory.glob("*.log")):
         data = path.read_bytes()
         for position, header in iterate_headers(data):
@@ -24,7 +24,7 @@ def all_records(directory: Path) -> Iterator[tuple[Record, bool]]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_answers_are_those_of_reading_everything(tmp_path: Path, seed: int) -> None:
-    """Segments that roll, times that don't rise: the first record that is later ends the log of a moment."""
+    """With several segments and falling timestamps. The first later record ends the log of a moment."""
     rng = random.Random(seed)
     root = history_directory(tmp_path, seed, steps=150)
     found_records = list(all_records(root / "t-0"))

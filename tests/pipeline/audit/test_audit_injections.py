@@ -1,4 +1,4 @@
-"""Every kind of damage and neglect that an audit knows, injected one at a time: found, named, located."""
+"""Every problem that an audit knows, injected one at a time, is found with its name and place."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The audit's tables of keys: counts that are near enough, duplicates that are never invented."""
+"""The audit's tables of keys: estimated counts are close, and no false duplicates are reported."""
 
 import random
 

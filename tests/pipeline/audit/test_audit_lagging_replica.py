@@ -1,7 +1,7 @@
-"""A replica that was away while the leader's cleaner removed a tombstone or a marker: the audit of both tells.
+"""An audit of both replicas finds that one was away while the leader's cleaner removed a tombstone or a marker.
 
-Cleaners don't wait for followers. What was removed before a follower came back, the follower never learns of: to it a
-deleted key lives on, an aborted transaction is committed by its producer's next marker, or one stays open for ever.
+Cleaners don't wait for followers. A follower never gets records that were removed before it returned: it keeps a
+deleted key, treats an aborted transaction as committed by its producer's next marker, or keeps one open for ever.
 Both logs are written through the project's own log, and the leader's is cleaned by the project's own rules.
 """
 
@@ -42,7 +42,7 @@ class Replica:
         self.log = Log.open(self.root / "t-0", LogConfig(), now_ms=self.now_ms, descriptors=descriptors)
 
     def put(self, key: bytes, value: bytes | None, *, producer_id: int = -1, sequence: int = 0) -> None:
-        """A record; in a transaction if a producer is given."""
+        """Appends a record, in a transaction if a producer is given."""
         is_plain = producer_id < 0
         batch = encode_batch(
             [Record(0, self.now_ms, key, value, [])],
@@ -69,7 +69,7 @@ class Replica:
                     self.log.append_as_follower(data[place : place + header.size_in_bytes], leader.now_ms)
 
     def clean(self) -> None:
-        """Rounds of the cleaner over some days, until tombstones and markers are gone too."""
+        """Runs the cleaner over several days, until tombstones and markers are removed, too."""
         self.log.roll(self.now_ms)
         self.close()
         for _ in range(4):

@@ -1,4 +1,4 @@
-"""An audit of a directory that changes while it is read: it ends, and says nothing that isn't true."""
+"""An audit of a directory that changes while it is read ends, and reports no false finding."""
 
 import fcntl
 import os
@@ -31,7 +31,7 @@ def wrong(result: AuditResult) -> list[Finding]:
 
 
 def delete_segment(log: Path, suffix: str = ".deleted") -> None:
-    """As retention does: renames, log first."""
+    """Deletes a segment as retention does: renames its files, the log first."""
     for path in sorted(log.parent.glob(f"{log.stem}.*"), key=lambda path: path.suffix != ".log"):
         if path.suffix != ".snapshot":
             path.rename(path.with_name(path.name + suffix))
@@ -99,7 +99,7 @@ def test_one_that_never_stands_still_is_read_four_times_and_a_note(tmp_path: Pat
         new.rename(log)
         log.with_suffix(".old").unlink()
 
-    # a new file may be given the inode of the one that went, so keep one open all the time
+    # a new file may get the inode of the removed one, so one is kept open
     with log.open("rb"), changed_while_read(log, replace, times=100) as opened:
         result = audited(directory.root)
     assert opened.count(log) == MOST_RESTARTS + 1
@@ -147,7 +147,7 @@ def test_a_topic_made_anew_is_judged_by_its_own_metadata(tmp_path: Path) -> None
             new.with_suffix(".new").replace(new)
         write_partition_metadata(Files(), directory.partition, other_id)
         data = (directory.root / "__cluster_metadata-0" / f"{0:020d}.log").read_bytes()
-        assert data  # the metadata of the old topic stays what the plan has read
+        assert data  # the plan keeps the metadata of the old topic
         directory.checkpoint(HIGH_WATERMARK, 0)
         (directory.root / "recovery-point-offset-checkpoint").unlink()
         directory.write_metadata_of(other_id)

@@ -1,4 +1,4 @@
-"""A producer snapshot may have a transaction that a compacted log lacks: compaction removes batches."""
+"""A producer snapshot may have a transaction that is not in a compacted log, because compaction removes batches."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The page of an audit has the numbers of the tables, needs nothing else and stays small at 10,000 partitions."""
+"""The page of an audit has the numbers of the tables, is self-contained, and is small for 10,000 partitions."""
 
 import json
 import re

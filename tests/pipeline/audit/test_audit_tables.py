@@ -1,4 +1,4 @@
-"""The tables of an audit, whose rows workers write: the same rows whichever engine ran, once, or not at all."""
+"""The tables of an audit, whose rows workers write: each engine writes the same rows, once, or none."""
 
 import errno
 import os
@@ -35,7 +35,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 @pytest.fixture
 def roots(tmp_path: Path) -> list[Path]:
-    """Two directories of three partitions with the same names and other bytes, one of them damaged."""
+    """Two directories with equal partition names and different content, one of them damaged."""
     found = [
         AuditedDirectory(tmp_path / str(seed), {"cleanup.policy": "compact"}, seed=seed, partitions=(0, 1, 2)).root
         for seed in range(2)
@@ -56,7 +56,7 @@ def rows_in(output: Path) -> Rows:
 
 
 def whole_rows(result: AuditResult, scratch: Path) -> Rows:
-    """The rows of an audit that gave everything back to the driver."""
+    """The rows of an audit that returned everything to the driver."""
     with tables_of_a_run(scratch) as directory:
         write_partition_rows(directory, 0, result.partitions)
         return {

@@ -36,7 +36,7 @@ def memory() -> Iterator[str]:
 
 @pytest.fixture
 def damaged(tmp_path: Path) -> Path:
-    """Three partitions of a compacted topic, one with a wrong byte, a checkpoint that is none, something left over."""
+    """Three partitions of a compacted topic, with one wrong byte, a malformed checkpoint and a leftover file."""
     root = AuditedDirectory(tmp_path / "data", {"cleanup.policy": "compact"}, partitions=(0, 1, 2)).root
     flip_a_byte(root)
     (root / "log-start-offset-checkpoint").write_text("0\nmany\n")
@@ -47,7 +47,7 @@ def damaged(tmp_path: Path) -> Path:
 
 
 def check_equal(directory: Path, url: str, at_ms: int | None = None) -> None:
-    """Findings, numbers, groups and volume, but for the name of the place."""
+    """Asserts equal findings, numbers, groups and volume, apart from paths."""
     here = audit_directories([directory], LOCAL, now_ms=NOW_MS, at_ms=at_ms)
     there = audit_directories([path_of(url)], LOCAL, now_ms=NOW_MS, at_ms=at_ms)
     assert here.findings

@@ -1,4 +1,4 @@
-"""Plays a scenario: every round by ours and by Kafka's cleaner on a copy, and compares the files."""
+"""Plays a scenario: runs every round with our cleaner and with Kafka's on a copy, and compares the files."""
 
 import shutil
 from pathlib import Path

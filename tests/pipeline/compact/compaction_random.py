@@ -1,4 +1,4 @@
-"""Random histories of one partition, repeatedly cleaned by ours and by Kafka's cleaner at the same clock.
+"""Random histories of one partition, repeatedly cleaned by our cleaner and by Kafka's at the same time.
 
 `python -m pipeline.compact.compaction_random SEED offline` (in tests/) replays a seed and prints where it fails.
 """
@@ -30,7 +30,7 @@ from support.pipeline.compaction_rounds import (
 CLEANERS = {"offline": clean_offline, "ranges": clean_in_ranges, "compiled": clean_compiled, "live": clean_live}
 IDEMPOTENT, TRANSACTIONAL = (1, 2, 3), (11, 12, 13)
 PERIODS = 4
-"""How often more is written before the partition is left to itself."""
+"""The number of periods of writing before only cleaning continues."""
 AT_MOST_ROUNDS = 15
 """After this many daily rounds every partition has reached its final state."""
 NEAR_WRAP = 0x7FFFFFF0
@@ -49,7 +49,7 @@ def random_config(rng: random.Random) -> LogConfig:
 
 
 class RandomHistory:
-    """Writes whatever a partition of a compacted topic may hold."""
+    """Writes everything that a partition of a compacted topic may have."""
 
     def __init__(self, rng: random.Random, log: CompactionLog) -> None:
         self.rng = rng
@@ -94,7 +94,7 @@ class RandomHistory:
             self.open.add(producer_id)
             self._append(producer_id)
         else:
-            # Of one that is open, or of one that is not: a marker for a transaction without data here.
+            # Of an open transaction, or of one without data in this partition.
             self._end(rng.choice(sorted(self.open) if self.open and rng.random() < 0.8 else TRANSACTIONAL))
 
     def _append(self, producer_id: int) -> None:
@@ -119,14 +119,14 @@ class RandomHistory:
 
     def _end(self, producer_id: int) -> None:
         if self.rng.random() < 0.2:
-            self.epochs[producer_id] += 1  # as the coordinator does since KIP-890, and where it fences
+            self.epochs[producer_id] += 1  # as the coordinator does since KIP-890, and when it fences
         end = self.log.abort if self.rng.random() < 0.5 else self.log.commit
         end(producer_id, self.epochs[producer_id])
         self.open.discard(producer_id)
 
 
 class Comparison:
-    """One seed: periods of writing and cleaning, then days pass until a round changes nothing."""
+    """One seed: periods of writing and cleaning, then days with rounds until one changes nothing."""
 
     def __init__(self, seed: int, directory: Path, clean: CleanOnce, oracle: CleanerOracle) -> None:
         self.seed = seed
@@ -138,10 +138,10 @@ class Comparison:
         self.cleaned_up_to: int | None = None
         self.log = CompactionLog(self.ours, random_config(self.rng))
         self.config = replace(self.log.config, segment_bytes=self.rng.choice((300, 2000, 20_000, 1 << 20)))
-        """While it is cleaned: the topic's segment.bytes was changed meanwhile."""
+        """segment.bytes during the cleaning: the topic's config was changed."""
 
     def run(self) -> int:
-        """The number of rounds compared. Raises AssertionError with the line that replays it."""
+        """Runs the comparison; returns the number of rounds. Raises AssertionError with the line that replays it."""
         try:
             self._run()
         except AssertionError as error:
@@ -184,18 +184,18 @@ class Comparison:
 
 
 def compare(seed: int, clean: CleanOnce, oracle: CleanerOracle, directory: Path) -> int:
-    """Compares one random life; `directory` is emptied afterwards. The number of rounds."""
+    """Compares one random history, and empties `directory` afterwards. Returns the number of rounds."""
     rounds = Comparison(seed, directory, clean, oracle).run()
     shutil.rmtree(directory)
     return rounds
 
 
 _oracles: list[CleanerOracle] = []
-"""The oracle of this process, if it belongs to a pool."""
+"""The oracle of this process, if it is in a pool."""
 
 
 def start_oracle() -> None:
-    """Begins a process of a pool; its JVM ends with it, because its input is closed."""
+    """Starts a process of a pool. Its JVM ends with the process, because its input is closed."""
     _oracles.append(CleanerOracle().__enter__())
 
 

@@ -1,8 +1,8 @@
-"""Named histories of one partition after Kafka's own cleaner tests: written, cleaned, looked at, written on.
+"""Named histories of one partition, after Kafka's own cleaner tests: they write, clean, check and write again.
 
-A scenario is a generator: it writes through its `CompactionLog` and yields a `Clean` for each round, which gives it
-back what the partition then holds. What it asserts is what Kafka's test of that name asserts; that every byte equals
-Kafka's is for whoever plays it (`play`). Markers go in two rounds, at delete.retention.ms (one hour) from each other.
+A scenario is a generator: it writes through its `CompactionLog` and yields a `Clean` for each round, which
+returns the content of the partition after it. It asserts what Kafka's test of that name asserts. `play` compares every
+byte with Kafka's. Markers are removed in two rounds, delete.retention.ms (one hour) apart.
 """
 
 from collections.abc import Callable, Generator

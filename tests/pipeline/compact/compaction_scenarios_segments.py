@@ -1,4 +1,4 @@
-"""The scenarios of compaction_scenarios.py that are about segments, offsets far apart, full maps and batches."""
+"""The scenarios (see compaction_scenarios.py) about segments, offsets far apart, full maps and batches."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from .compaction_scenarios import SMALL, Clean, Rounds
 MAX_INT32 = 0x7FFFFFFF
 
 
-# A map that gets full, offsets that are missing --------------------------------------
+# A full map, missing offsets ----------------------------------------------------------
 
 
 def part_of_a_segment(log: CompactionLog) -> Rounds:
@@ -70,7 +70,7 @@ def checkpoint_beyond_the_log(log: CompactionLog) -> Rounds:
     assert found.offsets == [2], "a checkpoint beyond the log counts as none"
 
 
-# Which segments become one -----------------------------------------------------------
+# Merged segments ----------------------------------------------------------------------
 
 
 def grouping_by_size(log: CompactionLog) -> Rounds:
@@ -131,7 +131,7 @@ def index_without_entries(log: CompactionLog) -> Rounds:
     assert len(found.segments) == 3, "the second reaches too far for the first one's relative offsets"
 
 
-# What becomes of a batch -------------------------------------------------------------
+# Outcomes for a batch -----------------------------------------------------------------
 
 
 def delete_horizon(log: CompactionLog) -> Rounds:
@@ -152,7 +152,9 @@ def delete_horizon(log: CompactionLog) -> Rounds:
 
 
 def batches_of_each_kind(log: CompactionLog) -> Rounds:
-    """Kept whole, in part, as a header, not at all; with both timestamp types, producers and epochs."""
+    """Batches that are kept completely, partly, as a header, or removed; with both timestamp types, producers and
+    epochs.
+    """
     for number in range(40):
         log.leader_epoch = number // 10
         log.now_ms += 1000

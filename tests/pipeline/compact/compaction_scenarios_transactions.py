@@ -1,4 +1,4 @@
-"""The scenarios of compaction_scenarios.py that are about transactions: aborted data, markers and empty batches."""
+"""The scenarios (see compaction_scenarios.py) about transactions: aborted data, markers and empty batches."""
 
 from dataclasses import replace
 

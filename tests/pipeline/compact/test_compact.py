@@ -85,7 +85,7 @@ def test_exactly_the_latest_value_of_each_key_stays(tmp_path: Path, seed: int) -
     assert after == sorted(latest(before).values()), "offset, timestamp, key, value, headers as they were"
     end = max(read_offset_checkpoint(Files(), directory / "replication-offset-checkpoint").values())
     assert read_offset_checkpoint(Files(), directory / "cleaner-offset-checkpoint") == {("t", 0): end}
-    # Tombstones go once their delete horizon has passed.
+    # Tombstones are removed once their delete horizon has passed.
     run(directory, after_ms=3 * HOUR_MS)
     left = visible_records(directory / "t-0")
     assert left == [record for record in after if record.value is not None]
@@ -153,7 +153,7 @@ def test_the_codec_of_each_batch_stays(tmp_path: Path) -> None:
 
 
 class KilledError(Exception):
-    """The process ends here."""
+    """The process is killed at this point."""
 
 
 class KilledAt(UnsyncedFiles):
@@ -314,7 +314,7 @@ def test_a_log_that_is_clean_already_is_not_written_once_more(tmp_path: Path) ->
 @pytest.mark.parametrize("seed", range(6))
 def test_a_dry_run_says_what_a_run_does_in_all_its_rounds(tmp_path: Path, seed: int) -> None:
     directory = compactable_directory(tmp_path, seed)
-    configs = {**CONFIGS, "delete.retention.ms": "0"}  # tombstones and markers go in a second round
+    configs = {**CONFIGS, "delete.retention.ms": "0"}  # tombstones and markers are removed in a second round
     [outcome] = run(directory, configs=configs, is_dry_run=True)
     assert outcome.rounds > 2
     assert [outcome] == run(directory, configs=configs)

@@ -25,13 +25,13 @@ from support.disks.unsynced_files import UnsyncedFiles
 def chunks(
     path: Path, buffer_bytes: int, chunk_type: type[BatchChunk], *, checks_crcs: bool = True
 ) -> list[BatchChunk]:
-    """Those of a whole file."""
+    """The chunks of a whole file."""
     read = partial(read_chunks, UnsyncedFiles(), path, 0, path.stat().st_size, buffer_bytes, full_speed())
     return list(read(chunk_type, checks_crcs=checks_crcs))
 
 
 def said(chunk: BatchChunk) -> list[object]:
-    """Everything that a chunk says of its batches."""
+    """All facts of a chunk about its batches."""
     count = len(chunk.headers)
     return [
         chunk.position,
@@ -62,7 +62,7 @@ def test_a_table_says_of_batches_what_a_plain_chunk_says(tmp_path: Path, seed: i
 
 
 def three_batches() -> bytearray:
-    """With the offsets 0 to 5."""
+    """Three batches with offsets 0 to 5."""
     batches = [encode_batch([Record(i, 5, b"k", b"v", []), Record(i + 1, 6, None, b"", [])]) for i in (0, 2, 4)]
     return bytearray(b"".join(batches))
 

@@ -1,4 +1,4 @@
-"""The two implementations of a compaction's heavy steps, and keys taken in turns: always the same bytes."""
+"""Both implementations of a compaction's heavy steps, and key ranges in turn, write the same bytes."""
 
 import random
 import shutil
@@ -38,7 +38,7 @@ CLEANED_FILES = (".log", ".index", ".timeindex", ".txnindex")
 
 @dataclass(frozen=True)
 class Way:
-    """One way to do a round."""
+    """One way to run a round."""
 
     steps: Callable[[], RecordSteps]
     map_bytes: int = UNLIMITED
@@ -62,7 +62,7 @@ WAYS = {
 
 
 def survey(directory: Path, cleaned_up_to: int, now_ms: int) -> tuple[PartitionFacts, CleanableRange]:
-    """The facts of a partition, and the range of it that may be cleaned."""
+    """The facts of a partition, and the range that may be cleaned."""
     facts = read_partition(UnsyncedFiles(), directory, now_ms=now_ms, producer_id_expiration_ms=24 * HOUR_MS)
     stable = facts.first_unstable_offset
     offsets = cleanable_range(
@@ -78,7 +78,7 @@ def survey(directory: Path, cleaned_up_to: int, now_ms: int) -> tuple[PartitionF
 
 
 def clean(directory: Path, way: Way, cleaned_up_to: int, now_ms: int, config: LogConfig) -> RoundResult:
-    """One round."""
+    """Runs one round."""
     facts, offsets = survey(directory, cleaned_up_to, now_ms)
     cleaner = PartitionCleaner(
         UnsyncedFiles(), directory, config, now_ms, steps=way.steps(), buffer_bytes=way.buffer_bytes
@@ -91,7 +91,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def compare_ways(tmp_path: Path, seed: int) -> int:
-    """Three rounds each way over one history; into how many turns the keys were taken at most."""
+    """Runs three rounds each way over one history; returns the maximum number of key ranges."""
     rng = random.Random(seed)
     original = tmp_path / "original" / "t-0"
     codecs = rng.choice((tuple(CompressionType), (CompressionType.NONE,)))
@@ -157,7 +157,7 @@ def test_a_map_of_few_keys_ends_a_round_at_the_record(
 
 
 def test_the_compiled_map_keeps_within_its_bytes(tmp_path: Path) -> None:
-    """A full map holds no more than its limit; narrowed to half of the keys, it accepts keys again."""
+    """A full map does not exceed its limit. Reduced to half of the keys, it accepts keys again."""
     writer = HistoryWriter(random.Random(1), tmp_path / "t-0")
     for number in range(60):
         writer.append_records([(b"key-%d-%d" % (number, record), b"v") for record in range(100)])
@@ -198,7 +198,7 @@ def unusual_batches() -> list[bytes]:
     key = b"\x02k"
     plain = b"\x00\x00\x00" + key + b"\x02v\x00"
     return [
-        batch(bytes([2 * (len(plain) + 1)]) + b"\x00\x80\x00\x00" + key + b"\x02v\x00"),  # a delta longer than need be
+        batch(bytes([2 * (len(plain) + 1)]) + b"\x00\x80\x00\x00" + key + b"\x02v\x00"),  # a delta with an extra byte
         batch(bytes([2 * len(plain)]) + b"\x07" + plain[1:]),  # undefined attributes
         batch(bytes([2 * (len(plain) + 5)]) + plain[:-1] + b"\x02\x04\xff\xfe\x02x"),  # a header's key is not UTF-8
         batch(bytes([2 * len(plain)]) + plain, base_timestamp=HISTORY_START_MS - (1 << 40)),
@@ -261,7 +261,7 @@ def test_records_that_cannot_be_decoded_are_refused_with_their_place(
 
 @pytest.mark.parametrize("steps", [PlainSteps, CompiledSteps])
 def test_thousands_of_small_batches_are_written_at_a_time(tmp_path: Path, steps: Callable[[], RecordSteps]) -> None:
-    """The system takes 1024 parts in one write; every second batch goes, so that each that stays is a part."""
+    """The system accepts 1024 parts in one write. Every second batch is removed, so each remaining one is a part."""
     writer = HistoryWriter(random.Random(1), tmp_path / "t-0")
     for number in range(3000):
         writer.append_records([(b"key-%d" % number if number % 2 else b"same", b"v")])

@@ -1,4 +1,4 @@
-"""`odradek compact` as a user runs it: which topics it compacts, what it refuses, what it leaves unchanged."""
+"""`odradek compact` as a user runs it: the compacted topics, refusals, and unchanged files."""
 
 import fcntl
 import json
@@ -32,7 +32,7 @@ Config = tuple[int, str, str, str]
 
 
 def metadata_log(root: Path, topics: tuple[str, ...], configs: tuple[Config, ...]) -> None:
-    """The metadata log of a broker 7 that has the topics' partition 0."""
+    """The metadata log of broker 7, which has partition 0 of the topics."""
     messages: list[TopicRecord | PartitionRecord | ConfigRecord] = []
     for number, topic in enumerate(topics, start=1):
         topic_id = bytes([number]) * 16
@@ -60,7 +60,7 @@ def partition(root: Path, name: str, *, keys: int = 5) -> None:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """Two compacted topics, one that is not, one that is by the brokers' default alone; leftovers of others."""
+    """Two compacted topics, one that is not, one that is only by the broker's default, and leftover files of others."""
     root = tmp_path / "logs"
     topics = ("both", "latest", "plain", "remote")
     metadata_log(
@@ -183,7 +183,7 @@ def test_without_metadata_topics_must_be_named(directory: Path, capsys: pytest.C
 def test_a_partition_that_cannot_be_cleaned_is_named_and_the_others_are_done(
     directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (directory / "both-0" / f"{0:020d}.txnindex").mkdir()  # as a disk that fails: the system refuses to read it
+    (directory / "both-0" / f"{0:020d}.txnindex").mkdir()  # as on a failing disk, the system refuses to read it
     assert compact([str(directory), "--topic", "both", "--topic", "latest", *NOW]) == 1
     assert "both-0: " in capsys.readouterr().err
     assert offsets(directory, "latest-0") == CLEANED
@@ -228,7 +228,7 @@ def test_an_executor_must_see_what_was_locked(tmp_path: Path) -> None:
 
 
 def seven_partitions(directory: Path) -> None:
-    """Six more of the topic `latest`."""
+    """Adds six more partitions of the topic `latest`."""
     rng = random.Random(1)
     for number in range(6):
         partition(directory, f"latest-{number + 1}", keys=rng.randrange(1, 50))

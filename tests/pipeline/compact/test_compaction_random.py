@@ -1,7 +1,7 @@
-"""Random partitions, written and cleaned in turn: ours and Kafka's own Cleaner leave the same files at the same clock.
+"""Random partitions, alternately written and cleaned: our cleaner and Kafka's write the same files at the same time.
 
-Several rounds each, some with a map that gets full, then day after day until a round changes nothing: each round is
-compared. A seed that fails says the line that replays it. With the scenarios of test_compaction_scenarios.py these are
+Each has several rounds, some with a full map, then daily rounds until one changes nothing. Every round is compared. A
+failing seed prints the line that replays it. With the scenarios of test_compaction_scenarios.py these are
 205 partitions in CI.
 """
 
@@ -29,7 +29,7 @@ def test_every_file_equals_kafkas(tmp_path: Path, cleaner_oracle: CleanerOracle,
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ProcessPoolExecutor]:
-    """A process for each core, each with a JVM of its own: a comparison only computes."""
+    """A process for each core, each with a JVM, because a comparison only computes."""
     java_or_skip()
     with ProcessPoolExecutor(available_cores(), get_context("spawn"), initializer=start_oracle) as processes:
         yield processes

@@ -1,4 +1,4 @@
-"""Each case of Kafka's own cleaner tests as a directory: ours leaves the offsets that Kafka's test names, byte by byte.
+"""Each case of Kafka's own cleaner tests as a directory: our cleaner leaves the offsets of Kafka's test, byte by byte.
 
 The table names the test of Apache Kafka 4.3.1 for each scenario; without a class it is one of LogCleanerTest.
 """
@@ -133,9 +133,10 @@ TABLE: dict[Scenario, str] = {
     large_batches: "testLargeMessage",
     larger_than_max_message_bytes: "testMessageLargerThanMaxMessageSize",
 }
-"""Elsewhere: testMessageLargerThanMaxMessageSizeWithCorruptHeader, testCorruptMessageSizeLargerThanBytesAvailable and
-testSegmentWithOffsetOverflow below; testRecoveryAfterCrash and LogLoaderTest's leftovers in test_compact_killed.py;
-testLogToClean… (ratios) in tests/storage/compaction/test_selection.py.
+"""Tested elsewhere: testMessageLargerThanMaxMessageSizeWithCorruptHeader,
+testCorruptMessageSizeLargerThanBytesAvailable and testSegmentWithOffsetOverflow below; testRecoveryAfterCrash and
+LogLoaderTest's leftovers in test_compact_killed.py; testLogToClean… (ratios) in
+tests/storage/compaction/test_selection.py.
 
 Not expressed: testCleanCorruptMessageSet, and tombstones of the message formats 0 and 1: such segments are refused,
 since no broker since 3.0 writes them. testCleanSegmentsWithConcurrentSegmentDeletion, …WithAbort and the tests of
@@ -168,9 +169,9 @@ def test_every_byte_equals_kafkas_however_it_is_cleaned(
 def test_an_abort_that_ended_in_front_of_the_round_hides_no_committed_record(
     tmp_path: Path, cleaner_oracle: CleanerOracle
 ) -> None:
-    """Ours keeps only the latest record of a key where Kafka's cleaner keeps an older one (docs/differences.md).
+    """Ours keeps only the latest record of a key, while Kafka's cleaner also keeps an older one (docs/differences.md).
 
-    `kafka_mistakes_an_abort` says why Kafka's does.
+    `kafka_mistakes_an_abort` has the reason.
     """
     config = replace(COMPACTED, index_interval_bytes=1)
     ours, kafkas = tmp_path / "ours" / "t-0", tmp_path / "kafkas" / "t-0"
@@ -191,11 +192,11 @@ def test_an_abort_that_ended_in_front_of_the_round_hides_no_committed_record(
     assert read_batches(kafkas).keys == [6, 8, 8]
 
 
-# What is refused ---------------------------------------------------------------------
+# Refusals ---------------------------------------------------------------------
 
 
 def five_records(directory: Path) -> Path:
-    """A sealed segment; its file."""
+    """Writes a sealed segment; returns its file."""
     log = CompactionLog(directory)
     for key in range(5):
         log.send(key % 2)
@@ -219,7 +220,7 @@ def offset_too_far(path: Path) -> None:
     offset = 1 << 32
     record = Record(offset, 1, b"key", b"value", [])
     path.write_bytes(path.read_bytes() + encode_batch([record], base_offset=offset, partition_leader_epoch=0))
-    for suffix in (".log", ".index", ".timeindex"):  # the active one begins behind it
+    for suffix in (".log", ".index", ".timeindex"):  # the active segment begins after it
         active = path.with_name(f"{5:020d}{suffix}")
         active.rename(path.with_name(f"{offset + 1:020d}{suffix}"))
     for leftover in (*path.parent.glob("*.snapshot"), path.with_name(f"{offset + 1:020d}.log")):

@@ -1,4 +1,4 @@
-"""A whole directory of a real Kafka, compacted by `odradek compact`, and what Kafka 4.3.1 and ours then serve of it."""
+"""A directory of a real Kafka, compacted by `odradek compact`, and then served by Kafka 4.3.1 and by ours."""
 
 import random
 import shutil
@@ -36,7 +36,7 @@ GROUP = "readers"
 
 
 class Read(NamedTuple):
-    """A record as a read_committed consumer gets it."""
+    """A record as a read_committed consumer receives it."""
 
     offset: int
     key: bytes
@@ -62,7 +62,8 @@ def fill(servers: str) -> None:
                 for index in range(PARTITIONS):
                     value = None if rng.random() < 0.15 else rng.randbytes(90)
                     producer.produce(topic, value, b"key-%d" % rng.randrange(9), index)
-        assert idempotent.flush(TIMEOUT_S) + transactional.flush(TIMEOUT_S) == 0  # or what is aborted never was sent
+        # Without a flush, aborted records would never be sent.
+        assert idempotent.flush(TIMEOUT_S) + transactional.flush(TIMEOUT_S) == 0
         if number % 3 == 2:
             transactional.abort_transaction(TIMEOUT_S)
         else:
@@ -75,7 +76,7 @@ def fill(servers: str) -> None:
 
 
 def commit(consumer: Consumer, offset: int) -> bool:
-    """Whether the coordinator accepted the offset: it may be loading still."""
+    """Whether the coordinator accepted the offset. It may still be loading."""
     try:
         consumer.commit(offsets=[TopicPartition("latest", 0, offset)], asynchronous=False)
     except KafkaException:
@@ -84,7 +85,7 @@ def commit(consumer: Consumer, offset: int) -> bool:
 
 
 def read_all(servers: str) -> Contents:
-    """Every record of every topic that a read_committed consumer gets."""
+    """Every record of every topic that a read_committed consumer receives."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,

@@ -1,4 +1,4 @@
-"""Headers that are read in pieces and handed out together, against reading the segment's chunks with their bytes."""
+"""Headers that are read in pieces and returned together equal those in the segment's chunks."""
 
 import random
 from pathlib import Path

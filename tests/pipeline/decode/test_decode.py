@@ -1,4 +1,4 @@
-"""The vectorised decoder against the protocol room's, on random, mutated and truncated batches."""
+"""The vectorised decoder has the results of the decoder in `protocol/`, on random, mutated and truncated batches."""
 
 import random
 import struct
@@ -118,7 +118,7 @@ def decode_in_order(chunk: BatchTable, columns: Sequence[str], *, is_compiled: b
 
 
 def mutated_log(rng: random.Random) -> bytes:
-    """A log in which bytes of records, or numbers of records, are others."""
+    """A log with changed bytes of records, or changed numbers of records."""
     log = bytearray(random_log(rng, 8))
     for position, header in list(iterate_headers(log)):
         kind = rng.randrange(4)
@@ -132,7 +132,7 @@ def mutated_log(rng: random.Random) -> bytes:
 
 
 def check_that_both_walks_agree(seed: int) -> int:
-    """Compares the two walks over a mutated log; the number of damaged batches."""
+    """Compares the two walks over a mutated log; returns the number of damaged batches."""
     chunk = BatchTable(mutated_log(random.Random(seed)))
     by_numba = decode_in_order(chunk, ALL_COLUMNS, is_compiled=True)
     by_numpy = decode_in_order(chunk, ALL_COLUMNS, is_compiled=False)

@@ -1,4 +1,4 @@
-"""Decoded records and batches against what Apache Kafka makes of the same bytes.
+"""Decoded records and batches equal those that Apache Kafka reads from the same bytes.
 
 A real Kafka serves directories with generated histories (every codec, transactions, tombstones, nulls, headers, empty
 batches, both timestamp types); a Java consumer reads them, and DumpLogSegments prints them.
@@ -43,7 +43,7 @@ class ConsumerOracle(JavaProgram):
 
 
 class ReadableHistory(HistoryWriter):
-    """Values and keys that a dump prints as they are, null and empty ones too; now and then an empty batch."""
+    """A history with values and keys that a dump prints unchanged, null and empty ones too, and some empty batches."""
 
     def write(self, steps: int) -> None:
         for _ in range(0, steps, 20):
@@ -51,7 +51,7 @@ class ReadableHistory(HistoryWriter):
             self._append_empty_batch()
 
     def _append_empty_batch(self) -> None:
-        """Appends the empty batch that compaction leaves of a producer's last one; followers store it as it is."""
+        """Appends the empty batch that compaction keeps of a producer's last one. Followers store it unchanged."""
         offset = self.log.log_end_offset
         batch = encode_empty_batch(
             base_offset=offset,
@@ -78,7 +78,7 @@ class ReadableHistory(HistoryWriter):
 
 
 def write_histories(kafka: RealKafka, seed: int, *, partitions: int, steps: int) -> None:
-    """Starts the Kafka for its topics, stops it, and lets its partitions have long lives."""
+    """Starts the Kafka to create topics, stops it, and writes long histories into the partitions."""
     with kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         topics = [
@@ -110,7 +110,7 @@ def decoded(path: Path, *, is_compiled: bool) -> list[Row]:
 
 
 def consumed_form(row: Row) -> list[Any]:
-    """A decoded record as ConsumerOracle prints a consumer's."""
+    """A decoded record in the form in which ConsumerOracle prints records."""
 
     def text(value: bytes | None) -> str | None:
         return None if value is None else value.hex()
@@ -121,7 +121,7 @@ def consumed_form(row: Row) -> list[Any]:
 
 
 def check_consumer(kafka: RealKafka) -> int:
-    """Compares each partition with Kafka's consumer; the number of aborted records."""
+    """Compares each partition with Kafka's consumer; returns the number of aborted records."""
     aborted_records = 0
     with ConsumerOracle() as consumer:
         for partition in find_partitions(kafka.log_dir, TOPICS):
@@ -138,7 +138,7 @@ def check_consumer(kafka: RealKafka) -> int:
 
 
 def aborted_offsets(directory: Path) -> set[int]:
-    """The offsets of records that a consumer with read_committed does not get."""
+    """The offsets of records that a read_committed consumer does not receive."""
     aborted = aborted_transactions(directory, 0, 1 << 62)
     found: set[int] = set()
     for path in directory.glob("*.log"):
@@ -165,7 +165,7 @@ CONTROL_LINE = re.compile(
 
 
 def check_dump(path: Path, lines: list[str]) -> int:
-    """Holds one segment's lines against the decoder; how many batches were empty."""
+    """Compares one segment's lines with the decoder; returns the number of empty batches."""
     batches = expected_batches(path)
     rows = decoded(path, is_compiled=True)
     assert decoded(path, is_compiled=False) == rows
@@ -187,7 +187,7 @@ def check_dump(path: Path, lines: list[str]) -> int:
 
 
 def expected_batches(path: Path) -> list[tuple[str, ...]]:
-    """The batch headers as BATCH_LINE finds them in a dump."""
+    """The batch headers in the form in which BATCH_LINE finds them in a dump."""
     found = []
     for chunk in read_chunks(path):
         assert isinstance(chunk, BatchTable)
@@ -214,7 +214,7 @@ def expected_batches(path: Path) -> list[tuple[str, ...]]:
 
 
 def check_record(line: str, row: Row, batch: tuple[str | Any, ...]) -> None:
-    """A record's line, and its batch's, against the decoded row."""
+    """Compares a record's line and its batch's line with the decoded row."""
     base_offset, producer_id, producer_epoch, leader_epoch = (int(batch[index]) for index in (0, 5, 6, 7))
     expected_batch = (base_offset, int(batch[10]), leader_epoch, producer_id, producer_epoch)
     names = ("batchBaseOffset", "batchPosition", "partitionLeaderEpoch", "producerId", "producerEpoch")
@@ -250,7 +250,7 @@ def check_histories(directory: Path, seed: int, *, partitions: int, steps: int) 
 
 
 def by_file(lines: list[str]) -> Iterator[tuple[Path, list[str]]]:
-    """The parts of a dump, by the file named before each."""
+    """The parts of a dump, by file."""
     path: Path | None = None
     found: list[str] = []
     for line in lines:

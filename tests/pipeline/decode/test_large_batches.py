@@ -1,4 +1,4 @@
-"""A batch that is walked in parts gives the records that it gives when it is walked whole, or the same damage."""
+"""A batch that is walked in parts gives the same records or the same damage as when it is walked at once."""
 
 import random
 

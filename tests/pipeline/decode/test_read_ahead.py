@@ -1,4 +1,4 @@
-"""Reading ahead on threads: the same items in the same order, errors where they belong, and no thread left behind."""
+"""Reading ahead on threads: the same items in the same order, errors at their place, and no leftover thread."""
 
 import threading
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ ITEMS = 3 * AHEAD
 
 
 def numbers(source: int) -> Iterator[int]:
-    """More than may lie ready."""
+    """More items than may be ready."""
     yield from range(100_000 * source, 100_000 * source + ITEMS)
 
 

@@ -29,13 +29,13 @@ from support.transactions.ended import wait_until_transactions_end
 TOPIC = "latest"
 TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": "1048576", "delete.retention.ms": "0"}
 FEW = {"offsets.topic.num.partitions": "4", "transaction.state.log.num.partitions": "4"}
-"""Kafka's fifty of each are work for every start, stop and audit, and show nothing more."""
+"""Kafka's default of fifty partitions each would only slow down every start, stop and audit."""
 KEYS = 60
 Values = dict[bytes, bytes | None]
 
 
 def produce_history(bootstrap_servers: str, codecs: tuple[str, ...], *, with_transactions: bool) -> Values:
-    """Fills the topic; the latest value of each key (None: a tombstone), as a read_committed consumer sees it."""
+    """Fills the topic; returns the latest committed value of each key (None: a tombstone)."""
     rng = random.Random(1)
     latest: Values = {}
     for codec in codecs:
@@ -56,14 +56,14 @@ def produce_history(bootstrap_servers: str, codecs: tuple[str, ...], *, with_tra
             value = rng.randbytes(1200)
             producer.produce(TOPIC, value, key, partition=0)
             if number % 2:
-                assert producer.flush(60) == 0  # Kafka has no transaction to end before a partition is part of it
+                assert producer.flush(60) == 0  # a transaction without a partition has nothing to abort
                 producer.abort_transaction(60)
             else:
                 producer.commit_transaction(60)
                 latest[key] = value
         wait_until_transactions_end(bootstrap_servers, [TOPIC])
     producer = Producer({"bootstrap.servers": bootstrap_servers})
-    for _ in range(1200):  # the active segment is not compacted: this is what it is for
+    for _ in range(1200):  # the active segment is not compacted, so these records are only there to be in it
         producer.produce(TOPIC, rng.randbytes(1200), b"last", partition=0)
     assert producer.flush(60) == 0
     return latest
@@ -122,7 +122,7 @@ def wrong(directory: Path) -> list[Finding]:
 
 
 def check_compaction(directory: Path) -> None:
-    """Compacts the topic; afterwards Kafka's own tool reads it, the audit finds nothing, and it is smaller."""
+    """Compacts the topic. Asserts that Kafka's own tool reads it, the audit finds nothing, and it is smaller."""
     before = sum(path.stat().st_size for path in (directory / f"{TOPIC}-0").glob("*.log"))
     assert compact([str(directory), "--topic", TOPIC]) == 0
     after = sum(path.stat().st_size for path in (directory / f"{TOPIC}-0").glob("*.log"))
@@ -139,7 +139,7 @@ def check_compaction(directory: Path) -> None:
 
 
 def check_values(found: list[tuple[bytes, bytes | None]], expected: Values) -> None:
-    """Exactly the latest value of each key; keys whose latest is a tombstone are gone (delete.retention.ms is 0)."""
+    """Asserts that exactly the latest value of each key exists, without tombstones (delete.retention.ms is 0)."""
     cleaned = [(key, value) for key, value in found if key != b"last"]
     assert len({key for key, _ in cleaned}) == len(cleaned)
     assert dict(cleaned) == {key: value for key, value in expected.items() if value is not None}
@@ -147,7 +147,7 @@ def check_values(found: list[tuple[bytes, bytes | None]], expected: Values) -> N
 
 @pytest.fixture(scope="module")
 def kafkas_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RealKafka, Values]]:
-    """Of a Kafka that is stopped; whichever test started it again and failed, it does not outlive them."""
+    """The directory of a stopped Kafka. A Kafka that a failed test has started again is ended with the tests."""
     java_or_skip()
     kafka = RealKafka(tmp_path_factory.mktemp("kafka"), FEW | {"log.cleaner.backoff.ms": "100000000"})
     kafka.start()
@@ -233,7 +233,7 @@ CLEANING = FEW | {"log.cleaner.backoff.ms": "100", "log.cleaner.min.cleanable.ra
 
 
 def wait_until_cleaned(log_dir: Path) -> None:
-    """Until the cleaner's checkpoint is behind the first segment of the topic."""
+    """Waits until the cleaner's checkpoint is after the first segment of the topic."""
     path = log_dir / "cleaner-offset-checkpoint"
     eventually(
         "a round of the cleaner",
@@ -245,7 +245,7 @@ def wait_until_cleaned(log_dir: Path) -> None:
 @pytest.mark.java
 @pytest.mark.parametrize("kind", ["4.3", "3.9", "ours"])
 def test_what_a_brokers_own_cleaner_and_a_kill_leave_has_nothing_wrong(tmp_path: Path, kind: str) -> None:
-    """Cleaned and running, killed, recovered and stopped."""
+    """The directory is audited after cleaning while the broker runs, after a kill, and after recovery and a stop."""
     broker: RealKafka | OurBroker
     if kind == "ours":
         broker = OurBroker(tmp_path, CLEANING)

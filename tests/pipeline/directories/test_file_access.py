@@ -56,7 +56,7 @@ def source_rows(directory: str, isolation: str, split_bytes: int = 3000) -> list
 
 
 def check_equal_reading(directory: Path, url: str, scratch: Path, split_bytes: int = 3000) -> None:
-    """Everything that reads finds under the URL what it finds in the directory."""
+    """Asserts that all readers find the same under the URL as in the directory."""
     [local] = find_partitions(directory)
     [remote] = find_partitions(path_of(url))
     assert [(found.base_offset, found.size) for found in remote.segments] == [

@@ -89,7 +89,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
 
 
 def children_of_children(pid: int) -> list[int]:
-    """Workers are children of the fork server, which is a child of the job."""
+    """The workers of a job: children of the fork server, which is a child of the job."""
     parents = {
         int(entry.name): int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
         for entry in Path("/proc").iterdir()
@@ -140,7 +140,7 @@ def test_spark_without_pyspark_or_java_says_what_is_missing(monkeypatch: pytest.
 
 @pytest.mark.ci
 def test_spark_without_java_says_so(tmp_path: Path) -> None:
-    """In a process of its own, since a JVM may run here already."""
+    """In its own process, because this one may already have a JVM."""
     code = (
         "from odradek.pipeline.engine.engines import *\n"
         "from odradek.pipeline.engine.job import EngineMissingError\n"

@@ -1,4 +1,4 @@
-"""`odradek export`: the rows of the Parquet are those that the protocol room's decoder reads, each once."""
+"""`odradek export`: the Parquet files have the rows that the decoder in `protocol/` reads, each once."""
 
 import json
 import random
@@ -30,7 +30,7 @@ SMALL_SPLITS = ("--split-bytes", "3000")
 
 
 def records_of(partition: Path, keep: Callable[[Record], bool] = lambda _: True) -> list[Record]:
-    """The records of data batches, by the protocol room's decoder."""
+    """The records of data batches, by the decoder in `protocol/`."""
     found = []
     for path in sorted(partition.glob("*.log")):
         data = path.read_bytes()
@@ -40,7 +40,7 @@ def records_of(partition: Path, keep: Callable[[Record], bool] = lambda _: True)
 
 
 def exported(output: Path, topic: str = "t", partition: int = 0) -> list[Record]:
-    """The rows of the Parquet as records, by offset. Each lies in the directory of its day."""
+    """The rows of the Parquet files as records, by offset. Asserts that each is in the directory of its day."""
     found = []
     for path in sorted((output / f"topic={topic}").glob("date=*/*.parquet")):
         table = parquet.ParquetFile(path).read()
@@ -131,7 +131,7 @@ def test_read_committed_leaves_out_what_was_aborted(tmp_path: Path) -> None:
 
 
 def committed_records(partition: Path) -> list[Record]:
-    """By the markers in the log, not by the index: what a producer wrote before its abort marker is gone."""
+    """The committed records by the markers in the log, not by the index: without those before an abort marker."""
     waiting: dict[int, list[Record]] = {}
     kept: list[Record] = []
     for path in sorted(partition.glob("*.log")):

@@ -1,4 +1,4 @@
-"""`odradek import`: rows of Parquet and JSON lines come back from the directory; what can't be is refused, whole."""
+"""`odradek import`: rows of Parquet and JSON lines can be read from the directory. Invalid input is refused."""
 
 import json
 import os
@@ -226,7 +226,7 @@ def test_wrong_options(tmp_path: Path, arguments: list[str]) -> None:
 
 
 def test_an_export_comes_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every column equal, from one directory by `odradek export` into another: topic and date are folders there."""
+    """Every column is equal after an export, in whose output topic and date are folders, and an import of it."""
     rows = [row(offset, partition=offset % 2, headers=[{"key": "h", "value": b"1"}]) for offset in range(300)]
     rows += [row(offset, topic="late", timestampType=1, timestamp=10**15 * (offset + 1)) for offset in range(3, 30, 4)]
     rows += [

@@ -1,4 +1,4 @@
-"""`odradek import` and `odradek storage add-topics` refuse what no broker can serve, before they write."""
+"""`odradek import` and `odradek storage add-topics` refuse values that no broker can serve before they write."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -95,7 +95,7 @@ def test_offsets_and_times_beyond_the_bounds_are_refused(
 
 
 def test_the_highest_offset_and_time_are_served(tmp_path: Path) -> None:
-    """Appending, fetching, looking up by time, and a start after a kill."""
+    """Appends, fetches, searches by time, and a start after a kill work."""
     rows = [write_lines(tmp_path / f"{number}.jsonl", *row) for number, row in enumerate(
         [(HIGHEST_OFFSET - 1, 0), (HIGHEST_OFFSET, HIGHEST_TIMESTAMP_MS)]
     )]  # fmt: skip

@@ -1,4 +1,5 @@
-"""The encoder of imported rows against the protocol room's, byte by byte; keys against the client's partitioner."""
+"""The encoder of imported rows equals that of `protocol/` byte by byte, and keys go to the partitions of the client's
+partitioner."""
 
 import random
 from typing import Any
@@ -34,7 +35,7 @@ def random_rows(rng: random.Random) -> Any:
         for record in records
     ]
     batch = pa.RecordBatch.from_pylist(rows, ROW_SCHEMA)
-    return batch.slice(len(rows) // 3) if rng.random() < 0.5 else batch  # a slice's buffers begin elsewhere
+    return batch.slice(len(rows) // 3) if rng.random() < 0.5 else batch  # the buffers of a slice have an offset
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -1,4 +1,4 @@
-"""`odradek storage add-topics`: which partitions' directories it makes known, and what it refuses."""
+"""`odradek storage add-topics`: the partition directories that it adds to the metadata, and refusals."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from ..imported_rows import row, write_parquet
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """A new directory with the partitions of two topics, which no metadata knows."""
+    """A new directory with the partitions of two topics that are not in any metadata."""
     rows = [row(0), row(0, partition=1), row(5, topic="other")]
     source = write_parquet(tmp_path / "rows.parquet", rows)
     import_rows(ImportOrder([source], tmp_path / "logs", max_workers=1))

@@ -1,4 +1,4 @@
-"""The output of `odradek import` is served: by our broker, by a real Kafka, beside other topics, after a crash."""
+"""The output of `odradek import` is served by our broker and by a real Kafka, with other topics, and after a crash."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def run_import(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def consume(servers: str, partitions: dict[tuple[str, int], int]) -> Found:
-    """The rows of the partitions, each up to its end, as librdkafka's consumer gives them."""
+    """Reads the partitions to their ends with librdkafka; returns the rows."""
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "reader", "enable.auto.commit": False,
                          "auto.offset.reset": "earliest", "enable.partition.eof": True})  # fmt: skip
     rows: Found = []
@@ -96,7 +96,7 @@ def test_our_broker_serves_it(tmp_path: Path) -> None:
 
 
 def test_a_topic_comes_to_others(tmp_path: Path) -> None:
-    """Into the directory of a broker that was stopped: its topics stay, one of them is refused."""
+    """Imports into the directory of a stopped broker. Its topics stay, and an existing one is refused."""
     with OurBroker(tmp_path) as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
         producer.produce("before", b"value")
@@ -132,7 +132,7 @@ def test_kafka_serves_it(tmp_path: Path) -> None:
 
 @pytest.mark.java
 def test_a_topic_comes_into_kafkas_own_directory(tmp_path: Path) -> None:
-    """A commit of ours after those of Kafka in its metadata log: Kafka continues with both."""
+    """Our records follow Kafka's in its metadata log, and Kafka continues with both."""
     with RealKafka(tmp_path) as kafka:
         producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
         producer.produce("before", b"value")
@@ -149,7 +149,7 @@ def test_a_topic_comes_into_kafkas_own_directory(tmp_path: Path) -> None:
 
 
 def test_killed_in_the_middle_nothing_is_served(tmp_path: Path) -> None:
-    """Killed while it writes, the directory has only what a broker removes; then the import is made again."""
+    """After a kill during the import, the directory only has files that a broker removes. It can be repeated."""
     source = write_parquet(tmp_path / "rows.parquet", rows_with_gaps())
     stopped = (
         "import os, signal, sys\n"

@@ -54,7 +54,7 @@ def segments(root: Path) -> list[Path]:
 
 
 def delete_segment(log: Path) -> None:
-    """As retention does, after file.delete.delay.ms."""
+    """Deletes a segment as retention does after file.delete.delay.ms."""
     for path in log.parent.glob(f"{log.stem}.*"):
         path.unlink()
 
@@ -67,7 +67,7 @@ def keep(log: Path, wanted: Callable[[int], bool]) -> bytes:
 
 
 def merge(first: Path, second: Path, wanted: Callable[[int], bool] = lambda _: True) -> None:
-    """The cleaner makes one segment of two."""
+    """Merges two segments, as the cleaner does."""
     cleaned = keep(first, wanted) + keep(second, wanted)
     delete_segment(second)
     delete_segment(first)
@@ -75,7 +75,7 @@ def merge(first: Path, second: Path, wanted: Callable[[int], bool] = lambda _: T
 
 
 def values(rows: list[dict[str, Any]], partition: int = 0) -> list[int]:
-    """The offsets of the records; the value of each is that of its offset."""
+    """The offsets of the records. Asserts that each has the value of its offset."""
     found = [row for row in rows if row["partition"] == partition and row.get("_corrupt_record") is None]
     assert all(row["value"] == b"%d" % row["offset"] for row in found)
     return offsets_of(found)
@@ -110,7 +110,7 @@ def test_the_cleaner_merges_segments_while_one_is_read(root: Path) -> None:
 
 
 def test_a_swap_that_is_half_done_is_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kafka's LocalLog.replaceSegments: old segments lose their names before the new one has its own."""
+    """As in Kafka's LocalLog.replaceSegments, old segments lose their names before the new one gets its name."""
     first, second = segments(root)[1:3]
     swap = first.with_name(first.name + ".swap")
 
@@ -163,7 +163,7 @@ def test_a_partition_that_is_gone_is_a_note(root: Path, mode: str) -> None:
 
 
 def replace(log: Path) -> None:
-    """A file that is not there each time it is opened, and there again when the directory is listed."""
+    """A file that does not exist when it is opened, but exists again when the directory is listed."""
     shutil.copy(log, log.with_suffix(".new"))
     log.unlink()
 
@@ -247,7 +247,7 @@ def test_an_aborted_transaction_stays_hidden_when_its_index_is_merged(tmp_path: 
 
 
 def changes_of(rng: random.Random, root: Path, dead: set[int]) -> Iterator[None]:
-    """Takes a random step of retention or of the cleaner at each call; what goes is noted in `dead`."""
+    """Runs a random step of retention or of the cleaner at each call. `dead` gets the removed offsets."""
     while True:
         found = segments(root)
         if rng.random() < 0.4 and len(found) > 2:

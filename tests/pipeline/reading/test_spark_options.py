@@ -120,7 +120,7 @@ def transactions(tmp_path: Path) -> Path:
     writer.roll()
     writer.data()  # 8
     writer.data(9)  # 9, open
-    writer.data()  # 10, behind the last stable offset
+    writer.data()  # 10, after the last stable offset
     writer.close()
     return tmp_path
 
@@ -145,7 +145,7 @@ def test_a_broken_transaction_index_is_named(transactions: Path) -> None:
 
 
 def test_a_log_that_changes_after_the_plan(directory: Path, tmp_path: Path) -> None:
-    """A segment that was compacted into another file, one that is to be deleted, one whose records are in another."""
+    """One segment was compacted into another file, one will be deleted, one was merged into another segment."""
     writer = HistoryWriter(random.Random(1), tmp_path / "t-0")
     for _ in range(3):
         for _ in range(5):

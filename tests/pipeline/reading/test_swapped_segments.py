@@ -1,4 +1,4 @@
-"""Reads while the cleaner exchanges files, one rename at a time: between names and sizes, and between look and open."""
+"""Reads while the cleaner exchanges files, one rename at a time: between list and stat, and between stat and open."""
 
 import os
 import random
@@ -43,7 +43,7 @@ def segments(root: Path) -> list[Path]:
 
 
 def swapped(log: Path) -> Path:
-    """The log as `.swap`: the cleaner has taken the old one's name, and not given it to this one."""
+    """The log as `.swap`: the cleaner has renamed the old log, but not yet this one."""
     return log.rename(log.with_name(log.name + ".swap"))
 
 
@@ -53,7 +53,7 @@ def assert_all(rows: list[dict[str, object]]) -> None:
 
 
 def when_looked_at(path: Path, change: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls `change` once, after the names of the directory were read and before the entry itself is looked at."""
+    """Calls `change` once, after the directory was listed and before the status of the entry is read."""
     inner = vars(file_access)["_entry"]
     changes = [change]
 
@@ -93,7 +93,7 @@ def test_a_swap_begins_between_the_names_and_the_sizes(root: Path, monkeypatch: 
 
 @pytest.mark.parametrize("index", range(SEGMENTS))
 def test_a_stream_waits_for_a_swap(root: Path, index: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the micro-batch would leave out the segment, or call its offsets lost, and its end be committed."""
+    """Otherwise the micro-batch would skip the segment or report its offsets as lost, and commit its end."""
     log = segments(root)[index]
     reader = stream_reader(root, *COLUMNS)
     reader.initialOffset()
@@ -130,7 +130,7 @@ def test_a_file_is_replaced_between_the_look_and_the_open(root: Path) -> None:
 def test_aborted_records_stay_hidden_while_their_index_is_swapped(
     tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log gets its final name first, and its transaction index after it."""
+    """The log gets its final name before its transaction index."""
     writer = TransactionWriter(random.Random(1), tmp_path / "t-0")
     writer.data(7)  # 0, aborted
     writer.data()  # 1

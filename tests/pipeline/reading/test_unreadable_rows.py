@@ -1,4 +1,4 @@
-"""Files and directories that can't be read: a row in PERMISSIVE, an error in FAILFAST, a message of an export."""
+"""Unreadable files and directories: a row in PERMISSIVE, an error in FAILFAST, a message in an export."""
 
 import errno
 import os
@@ -39,7 +39,7 @@ def directory(tmp_path: Path, written: Path) -> Path:
 
 @pytest.fixture
 def two(directory: Path, written: Path) -> Path:
-    """The same with a partition t-1."""
+    """The same directory with a partition t-1."""
     shutil.copytree(written / "t-0", directory / "t-1")
     return directory
 
@@ -49,7 +49,7 @@ def first_log(directory: Path) -> Path:
 
 
 def later_offsets(directory: Path) -> list[int]:
-    """The records' offsets behind the first segment."""
+    """The offsets of the records after the first segment."""
     logs = sorted((directory / "t-0").glob("*.log"))
     return [one.offset for one in data_records(directory / "t-0") if one.offset >= int(logs[1].stem)]
 

@@ -235,7 +235,7 @@ def test_a_view_has_the_columns_of_its_table(spark: SparkSession, directory: Pat
 
 
 def test_garbage_is_looked_for_no_more_in_what_the_first_item_brought() -> None:
-    gc.unfreeze()  # what other tests read in this process
+    gc.unfreeze()  # objects of other tests in this process
     items = items_of(ReadPortion((1, 2)))
     try:
         assert (next(items), gc.get_freeze_count()) == (1, 0)

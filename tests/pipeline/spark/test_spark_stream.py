@@ -1,4 +1,4 @@
-"""The stream reader on logs that grow, roll and vanish under it; and a Spark query beside a broker that writes."""
+"""The stream reader on logs that grow, roll and are deleted during a read, and a Spark query while a broker writes."""
 
 import json
 import random
@@ -37,7 +37,7 @@ def root_of(path: Path) -> Path:
 
 
 def test_a_growing_log_is_read_once_and_a_restart_goes_on(tmp_path: Path) -> None:
-    """Rolls, deletions and new partitions between the batches; every other batch by a reader that starts anew."""
+    """There are rolls, deletions and new partitions between the batches. A new reader reads every second batch."""
     rng = random.Random(7)
     root = root_of(tmp_path)
     writers: list[HistoryWriter] = []
@@ -184,7 +184,7 @@ def broker_rows(frame: DataFrame) -> list[tuple[int, int]]:
 
 @pytest.mark.ci
 def test_a_query_beside_a_broker_that_writes(spark: SparkSession, tmp_path: Path) -> None:
-    """Produces between the runs of a query that is restarted from its checkpoint, with small segments."""
+    """Produces small segments between the runs of a query that is restarted from its checkpoint."""
     checkpoint, table = str(tmp_path / "checkpoint"), str(tmp_path / "table")
     produced = 0
     (tmp_path / "broker").mkdir()
@@ -209,7 +209,7 @@ def test_a_query_beside_a_broker_that_writes(spark: SparkSession, tmp_path: Path
 
 
 def run_to_the_end(writer: DataStreamWriter) -> None:
-    """Starts the query and waits for its end; again where Spark would not wait longer than ten seconds for a worker."""
+    """Starts the query and waits for its end. Repeats that if Spark gave up after ten seconds without a worker."""
     for _ in range(STARTS):
         try:
             writer.start().awaitTermination()
@@ -230,7 +230,7 @@ def produce(bootstrap_servers: str, count: int) -> int:
 
 
 def create_topic(bootstrap_servers: str) -> None:
-    """Two partitions with segments of some batches."""
+    """Creates a topic of two partitions with segments of a few batches."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
     topic = NewTopic("events", num_partitions=2, replication_factor=1, config={"internal.segment.bytes": "2000"})
     admin.create_topics([topic])["events"].result(60)

@@ -1,4 +1,4 @@
-"""The tables of log directories: every row in its place, and damage as rows, never as errors."""
+"""The tables of log directories: every row has its place, and damage becomes rows, never errors."""
 
 import random
 import shutil
@@ -59,7 +59,7 @@ def test_types_are_those_that_spark_takes(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_damage_becomes_rows(tmp_path: Path, seed: int) -> None:
-    """Bytes changed and files cut anywhere: every table reads on, with the schema that it promises."""
+    """With changed bytes and truncated files, every table is read to its end, with its declared schema."""
     rng = random.Random(seed)
     KafkaDirectory().write(tmp_path)
     groups = GroupsDirectory()
@@ -161,7 +161,7 @@ KEYS = [
 
 
 def fill(message: Any) -> Any:
-    """A key with its first field, the group, set."""
+    """A key whose first field, the group, is set."""
     name = "group" if hasattr(message, "group") else "group_id"
     setattr(message, name, "readers")
     return message
@@ -223,7 +223,7 @@ def test_a_marker_that_can_not_be_read_is_a_row(tmp_path: Path) -> None:
     [log] = [path for path in directory.write(tmp_path).glob(f"{OFFSETS_TOPIC}-*/*.log") if path.stat().st_size]
     data = bytearray(log.read_bytes())
     [_, (start, header)] = iterate_headers(data)
-    data[start + BATCH_HEADER_SIZE] = 0x7F  # the record's size: more than is there
+    data[start + BATCH_HEADER_SIZE] = 0x7F  # the record's size: more bytes than exist
     struct.pack_into(">I", data, start + CRC_POSITION, crc_of(data, start, header))
     log.write_bytes(data)
     row, damage = sorted(rows_of(tmp_path, "offsets"), key=lambda row: row["offset"])

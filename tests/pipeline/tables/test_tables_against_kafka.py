@@ -1,4 +1,4 @@
-"""The tables of directories of a real Kafka and of ours, against the lines that Kafka's DumpLogSegments prints."""
+"""The tables of directories of a real Kafka and of ours equal the lines of Kafka's DumpLogSegments."""
 
 import json
 import re
@@ -70,7 +70,7 @@ def milliseconds(time: datetime | None) -> int:
 
 
 def dumped(paths: Sequence[Path], *flags: str) -> Iterator[tuple[str, str]]:
-    """(file, line) of all that Kafka's tool prints of files."""
+    """(file, line) of the output of Kafka's tool for files."""
     found = kafka_dump(*flags, "--files", comma_separated(paths))
     assert found.code == 0, found.err
     file = ""
@@ -82,7 +82,7 @@ def dumped(paths: Sequence[Path], *flags: str) -> Iterator[tuple[str, str]]:
 
 
 def dumped_records(paths: Sequence[Path], *flags: str) -> dict[tuple[str, int], re.Match[str]]:
-    """By file and offset, the lines of records."""
+    """The lines of records by file and offset."""
     matches = ((file, _RECORD.fullmatch(line)) for file, line in dumped(paths, *flags) if line.startswith("| "))
     found = {}
     for file, match in matches:
@@ -248,7 +248,7 @@ def test_lag_from_disk_is_what_kafkas_tool_says(stopped: tuple[Path, str]) -> No
     theirs = set()
     for line in described.splitlines():
         words = line.split()
-        if len(words) > 5 and words[1] == "t" and words[3] != "-":  # a partition without a commit has no row of ours
+        if len(words) > 5 and words[1] == "t" and words[3] != "-":  # ours has no row for a partition without a commit
             theirs.add(tuple(words[:6]))
     result = audit_directories([log_dir], LOCAL)
     mine = {

@@ -1,4 +1,5 @@
-"""The codec writes and refuses the right bytes, case by case. test_java_parity compares every message with Kafka."""
+"""The codec writes the right bytes and refuses malformed ones, case by case. test_java_parity compares every message
+with Kafka."""
 
 import linecache
 import traceback
@@ -69,14 +70,14 @@ def test_versions_that_the_table_lacks(version: int) -> None:
     assert "has no version" in unreadable(HeartbeatRequest, version, b"").what
 
 
-# What a version cannot carry
+# Values that a version does not have
 
 
 def test_a_value_in_a_version_without_the_field_is_refused_unless_ignorable() -> None:
     assert refused(HeartbeatRequest(group_instance_id="i"), 2).where == "group_instance_id"
     # JoinGroup's reason is ignorable.
     assert encode(JoinGroupRequest(reason="because"), 7) == encode(JoinGroupRequest(), 7)
-    # Deep inside: ListOffsets' current_leader_epoch is ignorable, timestamps in v0 need max_num_offsets.
+    # In inner structures: ListOffsets' current_leader_epoch is ignorable, timestamps in v0 need max_num_offsets.
     partition = ListOffsetsRequest.ListOffsetsPartition(0, max_num_offsets=5)
     request = ListOffsetsRequest(topics=[ListOffsetsRequest.ListOffsetsTopic("t", [partition])])
     assert decode(ListOffsetsRequest, 0, encode(request, 0))[0] == request
@@ -203,7 +204,7 @@ def test_nullable_structures_and_their_defaults() -> None:
     member = ConsumerGroupMemberMetadataValue(classic_member_metadata=None)
     again = decode(ConsumerGroupMemberMetadataValue, 0, encode(member, 0))[0]
     assert again.classic_member_metadata is None
-    # As Apache Kafka's class writes it: null in a tagged field is the varint 0, not the byte -1 as elsewhere.
+    # As Apache Kafka's class writes it: null in a tagged field is the varint 0, not the byte -1 as in other fields.
     written = ConsumerGroupMemberMetadataValue("", "", subscribed_topic_regex="", server_assignor="")
     written.classic_member_metadata = None
     assert encode(written, 0).hex() == "010101010101ffffffff0101000100"
@@ -211,7 +212,7 @@ def test_nullable_structures_and_their_defaults() -> None:
     assert encode(written, 0).hex() == "010101010101ffffffff0101000701000000050100"
     cursor = DescribeTopicPartitionsRequest(cursor=None)
     assert encode(cursor, 0).endswith(b"\xff\x00")
-    # Kafka's default is a structure of defaults, not null: it is what an absent tag means.
+    # Kafka's default is a structure of defaults, not null. An absent tag stands for it.
     absent = ConsumerGroupMemberMetadataValue()
     assert absent.classic_member_metadata == ConsumerGroupMemberMetadataValue.ClassicMemberMetadata()
     assert len(encode(absent, 0)) < len(encode(member, 0))
@@ -222,7 +223,7 @@ def test_nullable_structures_and_their_defaults() -> None:
 
 
 class Region:
-    """Represents a part of a file: it has a length, and the sender reads its bytes."""
+    """A part of a file: it has a length, and the sender reads its bytes."""
 
     def __len__(self) -> int:
         return 1000

@@ -1,6 +1,6 @@
 """Malformed bytes: truncated, oversized, mutated and random input gives ProtocolError, for every message and version.
 
-Nothing else may be raised, no loop may be long and nothing large may be allocated, however large a length claims to be.
+No other error may be raised. However large a length says it is, no loop may be long and no allocation large.
 """
 
 import random
@@ -16,7 +16,7 @@ SEED = 7
 MUTATIONS = 60
 MUTATIONS_LONG = 1500
 MAX_ALLOCATION_BYTES = 2_000_000
-"""Enough for objects of some thousand input bytes, and far below what a believed count would take."""
+"""Enough for objects of a few thousand input bytes, and far less than the memory for a false count."""
 
 
 def refusal(cls: type[Message], version: int, data: bytes) -> ProtocolError | None:
@@ -34,7 +34,7 @@ def test_every_truncation_is_refused(cls: type[Message], version: int) -> None:
     for instance in range(3):
         seed = seed_of(SEED, cls.NAME, version, instance)
         data = encode(random_message(cls, version, seed), version)
-        # Of a long message every prefix at its start and a sample of the others.
+        # For a long message, every prefix at its start and a sample of the others.
         lengths = [*range(min(len(data), 300)), *range(300, len(data), max(1, len(data) // 100))]
         for length in lengths:
             error = refusal(cls, version, data[:length])
@@ -45,7 +45,7 @@ def test_every_truncation_is_refused(cls: type[Message], version: int) -> None:
 
 
 def mutate(rng: random.Random, data: bytes) -> bytes:
-    """One to four changes: a byte, a length made huge or negative, bytes cut out or put in."""
+    """Makes one to four changes: another byte, a huge or negative length, removed or inserted bytes."""
     out = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(out) + 1)
@@ -86,10 +86,10 @@ def test_many_mutated_bytes(cls: type[Message], version: int) -> None:
 
 @pytest.mark.parametrize("fill", [b"\xff", b"\x7f", b"\x80", b"\x00", b"\x01"], ids=bytes.hex)
 def test_no_length_is_believed(fill: bytes) -> None:
-    """Inputs of one byte repeated: lengths, counts and varints as large as they can be."""
+    """Inputs of one repeated byte, with the largest possible lengths, counts and varints."""
     data = fill * 2000
     for cls, version in every_version():
-        refusal(cls, version, data)  # compiles the decoder, which is not what is measured
+        refusal(cls, version, data)  # compiles the decoder, which is not measured
         tracemalloc.start()
         refusal(cls, version, data)
         _, peak = tracemalloc.get_traced_memory()

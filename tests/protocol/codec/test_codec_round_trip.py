@@ -1,4 +1,4 @@
-"""Seeded round trips: what is encoded comes back equal, for every message and version, with known and unknown tags."""
+"""Seeded round trips: a decoded message equals the encoded one, for every version, with known and unknown tags."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Decoding, counting and encoding in steps do what the plain functions do, for every message and version."""
+"""Decoding, counting and encoding in steps have the results of the plain functions, for every message and version."""
 
 import random
 import tracemalloc
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 def finish(steps: Generator[None, None, Result]) -> tuple[Result, int]:
-    """Runs the generator to its end; its result, and the number of times it yielded."""
+    """Runs the generator to its end; returns its result, and the number of its steps."""
     count = 0
     while True:
         try:
@@ -32,7 +32,7 @@ def finish(steps: Generator[None, None, Result]) -> tuple[Result, int]:
 
 
 def elements_of(value: Any) -> int:
-    """The elements of all arrays and the tagged fields that are not known, in a decoded message."""
+    """The number of elements of all arrays and of unknown tagged fields in a decoded message."""
     if isinstance(value, list):
         return len(value) + sum(elements_of(one) for one in value if isinstance(one, Structure | Message))
     names = type(value).__slots__
@@ -92,7 +92,7 @@ def check_refusals(cls: type[Message], version: int) -> None:
         plain = outcome(lambda data=bytes(data): decode(cls, version, data))
         in_steps = outcome(lambda data=bytes(data): finish(step_decoder(cls, version)(data, 0))[0])
         assert in_steps == plain, replay
-        finish(element_counter(cls, version)(bytes(data), 0, 1 << 40))  # raises nothing
+        finish(element_counter(cls, version)(bytes(data), 0, 1 << 40))  # must not raise an error
 
 
 def outcome(decoding: Any) -> object:

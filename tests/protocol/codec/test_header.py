@@ -53,7 +53,9 @@ def test_a_request_frame_is_read_back(version: int, client_id: str | None) -> No
 @pytest.mark.parametrize("version", [3, 4])
 @pytest.mark.parametrize("seed", range(100))
 def test_a_head_is_what_the_header_says(seed: int, version: int) -> None:
-    """Whole and cut off, with and without tagged fields, with any byte changed: the same, or the same refusal."""
+    """Complete and truncated, with and without tagged fields, with any byte changed: an equal result or an equal
+    refusal.
+    """
     chance = random.Random(seed)
     head = RequestHeader(ApiKey.HEARTBEAT, version, chance.getrandbits(31), chance.choice([None, "", "client", "ключ"]))
     header_version = request_header_version(ApiKey.HEARTBEAT, version)

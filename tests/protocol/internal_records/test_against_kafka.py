@@ -1,4 +1,4 @@
-"""Records of the internal topics beside the serdes that Kafka loads them with; see ``InternalRecords.java``."""
+"""Records of the internal topics are read as by Kafka's own serdes; see ``InternalRecords.java``."""
 
 import random
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def every_version(instances: int) -> Iterator[StoredRecord]:
 
 
 def asked_of_kafka(records: list[StoredRecord]) -> list[str]:
-    """The key and the value of each as Kafka writes what it has read, or its refusal."""
+    """The key and the value of each record, read and written again by Kafka, or its refusal."""
     java_or_skip()
     lines = "".join(f"{record.line}\n" for record in records)
     result = run_class(java_class("InternalRecords"), standard_input=lines)
@@ -67,7 +67,7 @@ def asked_of_kafka(records: list[StoredRecord]) -> list[str]:
 
 
 def rewritten(record: StoredRecord) -> StoredRecord:
-    """The record as ours writes what it has read. Raises ProtocolError."""
+    """The record, read and written again by our serde. Raises ProtocolError."""
     if record.topic in METADATA:
         return record._replace(value=encode_record(*METADATA[record.topic].decode(record.value)))
     serde = COORDINATORS[record.topic]

@@ -1,4 +1,4 @@
-"""Subscriptions and assignments of the classic consumer protocol: to bytes and back, newer versions, broken bytes."""
+"""Subscriptions and assignments of the classic consumer protocol: encoding, decoding, newer versions, damaged bytes."""
 
 import random
 

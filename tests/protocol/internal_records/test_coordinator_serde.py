@@ -1,4 +1,4 @@
-"""Records of coordinators: to bytes and back, for every type and version; what malformed bytes are refused with."""
+"""Records of coordinators: encoding and decoding of every type and version; the errors for malformed bytes."""
 
 import random
 from contextlib import suppress
@@ -71,13 +71,13 @@ def test_mutated_bytes_are_refused_in_words_or_read(name: str, record_type: int)
 
 
 def reads(serde: CoordinatorRecordSerde, record_type: int, key: bytes, value: bytes) -> bool:
-    """Whether both are read: the only other outcome is a ProtocolError."""
+    """Whether key and value are decoded. The only other outcome is a ProtocolError."""
     try:
         serde.decode_key(key)
         read = serde.decode_value(record_type, value)
     except ProtocolError:
         return False
-    with suppress(ProtocolError):  # of tagged fields that can be read but not written, as with Kafka
+    with suppress(ProtocolError):  # because of tagged fields that can be read but not written, as in Kafka
         written = encode_value(*read)
         assert encode_value(*serde.decode_value(record_type, written)) == written
     return True

@@ -1,4 +1,4 @@
-"""Records of the metadata log: to bytes and back, for every type and version; what malformed bytes are refused with."""
+"""Records of the metadata log: encoding and decoding of every type and version; the errors for malformed bytes."""
 
 import random
 from contextlib import suppress
@@ -57,7 +57,7 @@ def test_mutated_bytes_are_refused_in_words_or_read(name: str, record_type: int)
         except ProtocolError:
             refused += 1
             continue
-        with suppress(ProtocolError):  # of tagged fields that can be read but not written, as with Kafka
+        with suppress(ProtocolError):  # because of tagged fields that can be read but not written, as in Kafka
             written = encode_record(*read)
             assert encode_record(*serde.decode(written)) == written
     assert refused >= MUTATIONS / 4

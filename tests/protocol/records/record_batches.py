@@ -1,4 +1,6 @@
-"""Apache Kafka's own record batches (tests/java/RecordBatches.java, DownConversion.java), asked by JSON lines."""
+"""Apache Kafka's own record batches: programs (tests/java/RecordBatches.java, DownConversion.java) that answer JSON
+lines.
+"""
 
 import json
 import subprocess
@@ -11,7 +13,7 @@ NOW = 1_800_000_000_000
 
 
 class JavaRecordBatches:
-    """The running program RecordBatches.java, or another one that talks in the same way."""
+    """The running program RecordBatches.java, or another one with the same protocol."""
 
     def __init__(self, program: str = "RecordBatches", version: str = KAFKA_VERSION) -> None:
         self.process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Which records of a batch a topic refuses, by the rules and the walk that the broker uses."""
+"""The records of a batch that a topic refuses, by the rules and the decoding of the broker."""
 
 from odradek.protocol.records.batch import BatchHeader
 from odradek.protocol.records.record_facts import iterate_facts
@@ -15,7 +15,7 @@ def refused_records(
     before_max_ms: int,
     after_max_ms: int,
 ) -> list[RefusedRecord]:
-    """The refused records; those that `accepted_times` lets through are not among them."""
+    """The refused records, without those that `accepted_times` accepts."""
     rules = RecordRules(
         is_compacted, is_log_append_time, header.is_log_append_time, now_ms, before_max_ms, after_max_ms
     )

@@ -1,4 +1,4 @@
-"""Equality with Apache Kafka's own classes, both ways: our bytes read there, theirs read here, refusals alike."""
+"""Equality with Apache Kafka's own classes: they read our bytes, we read theirs, and both refuse the same."""
 
 import random
 from typing import Any
@@ -55,7 +55,7 @@ def for_java(record: Record) -> dict[str, Any]:
 
 
 def random_builder(rng: random.Random) -> tuple[BatchBuilder, list[Record], dict[str, Any]]:
-    """A builder with its records, and the same for Java."""
+    """A builder with records, and the same input for Java."""
     base_offset = rng.choice((0, 0, 17, 2**40))
     is_control = rng.random() < 0.1
     has_producer = is_control or rng.random() < 0.5
@@ -222,7 +222,7 @@ def test_compressed_streams_are_read_both_ways(kafka: JavaRecordBatches, compres
 @pytest.mark.parametrize("compression", list(CompressionType)[1:], ids=lambda c: c.name)
 @pytest.mark.parametrize("seed", range(10))
 def test_damaged_streams_are_refused_alike(kafka: JavaRecordBatches, compression: CompressionType, seed: int) -> None:
-    """Whatever Kafka reads from a damaged stream, we read too; what it refuses, we refuse."""
+    """We read the same from a damaged stream as Kafka, and refuse the same."""
     rng = random.Random(seed)
     packed = compress(compression, (rng.randbytes(40) * 100)[: rng.randrange(1, 4000)])
     for _ in range(10):
@@ -240,9 +240,9 @@ def test_damaged_streams_are_refused_alike(kafka: JavaRecordBatches, compression
 
 
 def mutated_header(rng: random.Random, batch: bytes) -> bytes:
-    """`batch` with one header field changed, and a CRC that fits mostly.
+    """`batch` with one header field changed, and mostly with a matching CRC.
 
-    The greatest length is 2^31-13: beyond it Kafka's sum overflows and the answer is UNKNOWN_SERVER_ERROR.
+    The highest length is 2^31-13: above it Kafka's sum overflows, and the answer is UNKNOWN_SERVER_ERROR.
     """
     buffer = bytearray(batch)
     header = read_header(batch)
@@ -287,7 +287,7 @@ def test_produced_batches_are_refused_with_kafkas_code(kafka: JavaRecordBatches,
     expected = java_code(kafka.ask("produce", bytes=batch, version=version))
     base_offset = int.from_bytes(batch[:8], "big", signed=True)
     if expected == "NONE" and base_offset != 0:
-        expected = "INVALID_RECORD"  # UnifiedLog.analyzeAndValidateRecords, which needs a whole log
+        expected = "INVALID_RECORD"  # UnifiedLog.analyzeAndValidateRecords needs a complete log
     if expected == "NONE":
         answer = kafka.ask(
             "validate",
@@ -305,7 +305,7 @@ def test_produced_batches_are_refused_with_kafkas_code(kafka: JavaRecordBatches,
 
 
 def our_code(batch: bytes, version: int, compacted: bool, append_time: bool, before: int, after: int) -> str:
-    """The name of the error code that our checks come to, in the order in which a leader does them."""
+    """The name of the error code of our checks, in the order of a leader."""
     try:
         header = read_produced_header(batch, version)
         validate_batch(batch, 0, header, 1_000_000)

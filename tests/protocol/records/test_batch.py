@@ -40,7 +40,7 @@ def a_batch(count: int = 3, base_offset: int = 0) -> bytes:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_records_added_together_have_the_bytes_of_records_added_singly(seed: int) -> None:
-    """The seed is the test's id."""
+    """Seeded: the id of the test is the seed."""
     rng = random.Random(seed)
     first, second = random_records(rng, count=rng.randrange(1, 30)), random_records(rng, count=rng.randrange(1, 300))
     plain = [record._replace(key=None, headers=[]) for record in first]

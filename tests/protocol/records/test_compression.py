@@ -1,4 +1,4 @@
-"""The four compressions: framings, levels, what follows a stream, and limits that no claim can move."""
+"""The four compression types: framings, levels, bytes after a stream, and limits that no declared size can exceed."""
 
 import gzip
 import os
@@ -33,7 +33,7 @@ SIZES = (0, 1, 100, 32 * 1024, 32 * 1024 + 1, 64 * 1024, 64 * 1024 + 1, 300_000)
 
 
 def text(size: int) -> bytes:
-    """Compressible, but not to nothing."""
+    """Text that is compressible, but not extremely."""
     rng = random.Random(size)
     words = [rng.randbytes(4).hex().encode() for _ in range(500)]
     return b" ".join(rng.choices(words, k=size // 9 + 1))[:size]
@@ -107,12 +107,12 @@ def test_a_bomb_costs_no_more_memory_than_the_limit(compression: CompressionType
 
 
 def claims() -> list[tuple[CompressionType, bytes]]:
-    """Small inputs that claim to be gigabytes."""
+    """Small inputs that declare gigabytes."""
     four_gigabytes = b"\xff\xff\xff\xff\x0f"
     framed = snappy_codec.MAGIC + struct.pack(">ii", 1, 1)
     lz4_start = lz4_codec.MAGIC + b"\x68\x70" + struct.pack("<Q", 2**40)
     lz4_start += bytes((lz4_codec._header_checksum(lz4_start[4:]),))
-    zstd_frame = b"\x28\xb5\x2f\xfd" + b"\xc0\x88" + struct.pack("<Q", 2**40)  # window and content size claimed
+    zstd_frame = b"\x28\xb5\x2f\xfd" + b"\xc0\x88" + struct.pack("<Q", 2**40)  # declares window and content size
     return [
         (CompressionType.SNAPPY, four_gigabytes + b"\x00\x61"),
         (CompressionType.SNAPPY, framed + struct.pack(">i", 7) + four_gigabytes + b"\x00\x61"),
@@ -129,7 +129,7 @@ def test_a_claimed_size_is_never_allocated(compression: CompressionType, data: b
     decompress(compression, compress(compression, b"warm"), 100)
     tracemalloc.start()
     try:
-        if (compression, data) == claims()[4]:  # claims a terabyte of content, holds one byte: Kafka skips the claim
+        if (compression, data) == claims()[4]:  # declares a terabyte, has one byte: Kafka ignores the declared size
             assert decompress(compression, data, 1_000_000) == b"a"
         else:
             with pytest.raises((InvalidRecordError, RecordTooLargeError)):
@@ -141,7 +141,7 @@ def test_a_claimed_size_is_never_allocated(compression: CompressionType, data: b
 
 
 def test_bombs_and_claims_cost_no_resident_memory_in_the_native_codecs_either() -> None:
-    """In a process of its own: tracemalloc doesn't see what the codecs allocate, the peak of resident memory does."""
+    """In its own process, by peak resident memory: tracemalloc does not see allocations of the codecs."""
     inputs = claims() + [(c, compress(c, bytes(200_000_000))) for c in COMPRESSED if c != CompressionType.SNAPPY]
     program = (
         "import ast, resource, sys\n"
@@ -200,7 +200,7 @@ def test_lz4_frames_of_other_writers() -> None:
     with_checksums = bytearray(cramjam.lz4.compress(data))  # linked blocks, block and content checksums
     with pytest.raises(InvalidRecordError, match="linked blocks"):
         decompress(CompressionType.LZ4, bytes(with_checksums))
-    with_checksums[4] |= 0x20  # one block only: the same bytes are right for independent blocks
+    with_checksums[4] |= 0x20  # a single block has the same bytes as an independent one
     with_checksums[6] = lz4_codec._header_checksum(bytes(with_checksums[4:6]))
     assert decompress(CompressionType.LZ4, bytes(with_checksums) + b"ignored") == data
     with pytest.raises(RecordTooLargeError):

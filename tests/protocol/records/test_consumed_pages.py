@@ -1,4 +1,4 @@
-"""Bytes of a mapped frame that were read for the last time give their memory back, and no other byte changes."""
+"""The memory of bytes of a mapped frame is freed after their last read, and no other byte changes."""
 
 import sys
 from mmap import PAGESIZE, mmap

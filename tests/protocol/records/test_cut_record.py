@@ -1,4 +1,4 @@
-"""Records that chunks cut anywhere are read as from one piece; a large value is in memory once."""
+"""Records in chunks are read as from one piece, wherever they are divided. A large value is in memory once."""
 
 import random
 import tracemalloc
@@ -27,7 +27,7 @@ def random_batch(rng: random.Random) -> tuple[BatchHeader, bytes]:
 
 
 def cut(rng: random.Random, section: bytes) -> list[bytes]:
-    """The section in chunks, with an empty one now and then."""
+    """The records section in chunks, some of them empty."""
     cuts = sorted(rng.choices(range(len(section) + 1), k=rng.randint(1, 60)))
     return [section[start:end] for start, end in zip([0, *cuts], [*cuts, len(section)], strict=True)]
 

@@ -1,4 +1,4 @@
-"""Record batches as messages of format 0 and 1: bytes, limits, refusals; and equality with Apache Kafka 3.9's own."""
+"""Record batches as messages of format 0 and 1: bytes, limits, refusals, and equality with Apache Kafka 3.9."""
 
 import random
 from collections.abc import Iterator
@@ -95,7 +95,7 @@ def kafka() -> Iterator[JavaRecordBatches]:
 
 
 def random_batches(rng: random.Random) -> bytes:
-    """Batches of all kinds (but zstd) one after the other."""
+    """Batches of all kinds except zstd, one after another."""
     parts = []
     offset = rng.choice((0, 3, 2**40))
     for _ in range(rng.choice((1, 1, 3))):

@@ -1,4 +1,4 @@
-"""A batch whose records are compressed as they come equals the one that is built at once."""
+"""A batch whose records are compressed one by one equals a batch that is built at once."""
 
 import random
 
@@ -41,7 +41,7 @@ def test_it_is_equal_to_the_batch_that_is_built_at_once(codec: CompressionType, 
     last_offset = records[-1].offset + 5
     built = large.build(last_offset)
     assert decode_records(built) == records, f"seed {seed}"
-    if codec is not CompressionType.ZSTD:  # a frame that is written at once has its size in its header
+    if codec is not CompressionType.ZSTD:  # a frame that is compressed at once has its size in its header
         assert built == plain.build(last_offset), f"seed {seed}"
 
 

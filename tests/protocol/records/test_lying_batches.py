@@ -1,4 +1,4 @@
-"""Batches whose header and CRC are right and whose records are not: refused as Kafka refuses them."""
+"""Batches with a valid header and CRC but with other records are refused as Kafka refuses them."""
 
 import random
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from .record_batches import FOREVER, NOW, JavaRecordBatches, java_code
 
 
 def lying_batches() -> Iterator[tuple[str, bytes]]:
-    """Batches whose header and CRC are right, and whose records are not what the header says."""
+    """Batches with a valid header and CRC, whose records are not those that the header says."""
     section = b"".join(bytes.fromhex("0e0000") + bytes((2 * delta, 1, 2)) + b"v\0" for delta in range(10))
     for kind in CompressionType:
         packed = compress(kind, section)

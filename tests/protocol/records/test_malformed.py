@@ -1,4 +1,4 @@
-"""Seeded damage to whole batches: our errors and nothing else, in time that grows with the bytes."""
+"""Seeded damage to batches raises only our errors, in time that is linear in the bytes."""
 
 import contextlib
 import random
@@ -18,7 +18,7 @@ ROUNDS = 120
 
 
 def use(data: bytes) -> int:
-    """Does with `data` whatever a broker, a client or a tool does; the number of records that came out."""
+    """Uses `data` as a broker, a client or a tool does; returns the number of decoded records."""
     read = 0
     for position, header in iterate_headers(data):
         assert position + header.size_in_bytes <= len(data)
@@ -30,7 +30,7 @@ def use(data: bytes) -> int:
 
 
 def attempts(data: bytes) -> None:
-    """Every entry point on its own, so that the error of one doesn't spare the next."""
+    """Every entry point separately, so that an error of one does not skip the next."""
 
     def validate(header: BatchHeader) -> None:
         validate_batch(data, 0, header, 1_000_000)
@@ -95,7 +95,7 @@ def test_every_truncation_of_the_records_is_found() -> None:
 
 
 def test_many_tiny_headers_and_huge_counts_stay_linear() -> None:
-    """A record may claim as many headers as bytes; each costs its bytes once."""
+    """A record may have as many headers as bytes. Each costs its bytes once."""
     count = 200_000
     batch = bytearray(encode_batch(random_records(random.Random(1), count=1)))
     for section in (b"\xff" * count, b"\x80" * count, bytes(count), b"\x01" * count):

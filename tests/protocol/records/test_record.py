@@ -1,4 +1,4 @@
-"""Records in and out of a batch, and the variable-length integers they are made of."""
+"""Encoding and decoding of records in a batch, and of their variable-length integers."""
 
 import random
 from collections.abc import Callable
@@ -195,7 +195,7 @@ def test_counts_that_do_not_fit_the_bytes() -> None:
         decode_records(section_batch(one, 2**31 - 1))
     with pytest.raises(InvalidRecordError, match="invalid record count -1"):
         decode_records(section_batch(one, -1))
-    assert decode_records(section_batch(one, 0)) == []  # as Kafka: a count of 0 is an empty batch, whatever follows
+    assert decode_records(section_batch(one, 0)) == []  # as in Kafka, a count of 0 is an empty batch, even with bytes
 
 
 def test_a_negative_length_of_any_size_is_null() -> None:

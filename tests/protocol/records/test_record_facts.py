@@ -1,4 +1,4 @@
-"""Walking over records without decoding them: the same facts and the same refusals as decoding, in bounded memory."""
+"""A walk over records without decoding has the facts and refusals of decoding, in bounded memory."""
 
 import random
 import tracemalloc
@@ -16,7 +16,7 @@ from odradek.protocol.records.record_facts import facts_in, iterate_facts
 
 
 def random_batch(rng: random.Random) -> bytes:
-    """Records of all shapes: nulls, headers, values of several chunks, times that go back."""
+    """Records of all shapes: nulls, headers, values of several chunks, falling timestamps."""
     records = []
     for offset in range(rng.randint(1, 40)):
         key = None if rng.random() < 0.3 else rng.randbytes(rng.choice((0, 1, 70, 9_000)))
@@ -33,7 +33,7 @@ def facts_by_decoding(batch: bytes) -> list[tuple[int, int, bool]]:
 
 
 def check_one_life(seed: int) -> None:
-    """A random batch as it is, then damaged: walking finds what decoding finds, however the chunks cut it."""
+    """A random batch, intact and damaged: the walk finds the same as decoding, for any chunks."""
     rng = random.Random(seed)
     batch = random_batch(rng)
     assert list(iterate_facts(batch, read_header(batch))) == facts_by_decoding(batch)
@@ -75,7 +75,7 @@ def test_a_batch_that_is_large_only_when_decompressed_costs_two_chunks(compressi
     builder.append(10**12, b"k", bytes(20_000_000))
     batch = builder.build()
     header = read_header(batch)
-    assert sum(1 for _ in iterate_facts(batch, header)) == 50_001  # codecs are imported
+    assert sum(1 for _ in iterate_facts(batch, header)) == 50_001  # imports the codecs
     tracemalloc.start()
     try:
         [last] = deque(iterate_facts(batch, header), maxlen=1)

@@ -1,4 +1,4 @@
-"""Bytes of keys and values, counted without decoding records."""
+"""The sizes of keys and values are counted without decoding records."""
 
 import random
 

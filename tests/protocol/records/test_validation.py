@@ -1,4 +1,4 @@
-"""A leader checks a batch before it appends it, by the header alone."""
+"""A leader checks a batch by its header before it appends it."""
 
 import pytest
 
@@ -99,7 +99,7 @@ def test_records_that_the_topic_refuses(compression: CompressionType) -> None:
 
     assert refused(False, 10**9, 10**9) == []
     assert refused(True, 10**9, 10**9) == [(i, "INVALID_RECORD") for i in (1, 2, 4, 5)]
-    # The first record's timestamp is -1, none: never out of range.
+    # The first record's timestamp is -1 (none), which is never out of range.
     assert refused(False, 21, 9) == [(1, "INVALID_TIMESTAMP"), (6, "INVALID_TIMESTAMP")]
     assert refused(True, 21, 9) == [(i, "INVALID_RECORD") for i in (1, 2, 4, 5)] + [(6, "INVALID_TIMESTAMP")]
     assert refused(False, 21, 9, stamps=True) == []

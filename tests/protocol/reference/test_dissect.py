@@ -1,4 +1,4 @@
-"""Frames taken apart: the place of each field, and the one line that says why a frame was refused."""
+"""Dissected frames: the place of each field, and the line with the reason why a frame was refused."""
 
 import pytest
 

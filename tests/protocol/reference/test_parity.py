@@ -1,4 +1,4 @@
-"""The fast codec against the declared reference, for every message and version: the same bytes, the same verdicts.
+"""The fast codec and the declared reference have equal bytes and equal refusals, for every message and version.
 
 A failing case prints the seed that replays it: ``random_message(FetchRequest, 12, SEED)``.
 """
@@ -23,7 +23,7 @@ CUT_INSTANCES = 3
 """The number of instances that are truncated: at every byte if short, at a sample of positions if long."""
 CUTS = 40
 MUTATIONS = 3
-"""For each instance."""
+"""The number of mutations of each instance."""
 
 REFUSED = "refused"
 
@@ -53,7 +53,7 @@ def assert_same_decoding(cls: type[Message], version: int, data: bytes, replay: 
 
 
 def mutated(rng: random.Random, data: bytes) -> bytes:
-    """The bytes with one of them changed, taken out or put in."""
+    """The bytes with one byte changed, removed or inserted."""
     position = rng.randrange(len(data))
     other = rng.choice((0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)))
     length_changed = rng.choice((0, 0, -1, 1))
@@ -90,7 +90,7 @@ def test_fast_codec_and_reference_agree_on_many(cls: type[Message], version: int
     check_parity(cls, version, INSTANCES_LONG, SEED + 1)
 
 
-# What cannot be written
+# Messages that cannot be encoded
 
 
 BREAKING: dict[str, tuple[Any, ...]] = {
@@ -103,7 +103,7 @@ BREAKING: dict[str, tuple[Any, ...]] = {
 
 
 def structures_in(structure: Structure) -> Iterator[Structure]:
-    """The structure and all inside it."""
+    """The structure and all structures inside it."""
     yield structure
     for name in structure.__slots__:
         value = getattr(structure, name)
@@ -116,7 +116,7 @@ BROKEN_TAGS = ([(5, b""), (5, b"")], [(9, b""), (8, b"")], [(0, b"x")], [(-1, b"
 
 
 def break_one_field(rng: random.Random, message: Message) -> None:
-    """Gives a field somewhere in the message a value that most versions cannot carry."""
+    """Gives some field of the message a value that most versions cannot encode."""
     structure = rng.choice(list(structures_in(message)))
     specs = table.message(message.NAME).structures()[type(structure).__name__].fields
     if not specs or rng.random() < 0.1:
@@ -134,7 +134,7 @@ def test_both_refuse_to_write_the_same(cls: type[Message], version: int) -> None
     for instance in range(INSTANCES):
         seed = seed_of(SEED, "refusal", cls.NAME, version, instance)
         rng = random.Random(seed)
-        of_version = rng.randint(first, last)  # its fields may be ones that `version` lacks
+        of_version = rng.randint(first, last)  # its fields may not exist in `version`
         message = random_message(cls, of_version, seed)
         if rng.random() < 0.5:
             break_one_field(rng, message)
@@ -144,7 +144,7 @@ def test_both_refuse_to_write_the_same(cls: type[Message], version: int) -> None
 
 
 def test_refusals_are_met_and_so_are_encodings() -> None:
-    """The test above would show nothing if one of the verdicts never came up."""
+    """The test above would prove nothing if one of the outcomes never occurred."""
     met = {REFUSED: 0, "written": 0}
     for cls, version in every_version():
         message = random_message(cls, cls.VERSIONS[1], seed_of(SEED, cls.NAME))

@@ -1,4 +1,4 @@
-"""The printed protocol: the commands print what the table holds."""
+"""The commands of `odradek protocol` print the content of the table."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Names of certificates, mapping rules and key stores, as Java and Kafka's own classes have them: one JVM for all."""
+"""Certificate names, mapping rules and key stores are read as by Java and Kafka's own classes, in one JVM."""
 
 import base64
 import ssl
@@ -132,7 +132,7 @@ def test_stores_that_java_wrote_are_read(java: TlsOracle, tmp_path: Path, kind: 
     authority = CertificateAuthority()
     below = authority.subordinate("below")
     issued = below.issue("broker", ["localhost"], key=rsa_key() if algorithm == "RSA" else None)
-    password = "a secret: ä€" if kind == "JKS" else "a secret"  # Java takes only ASCII for PKCS12
+    password = "a secret: ä€" if kind == "JKS" else "a secret"  # for PKCS12, Java accepts only ASCII
     key_password = "another secret" if kind == "JKS" else password
     store = {"type": kind, "path": str(tmp_path / "key"), "password": password, "keyPassword": key_password}
     java.order({"store": {**store, **keys_of(issued, algorithm)}})
@@ -182,5 +182,5 @@ def test_a_mutated_jks_store_is_an_error_and_nothing_else(java: TlsOracle, tmp_p
         del data[random.randrange(4, len(data)) :]
     (tmp_path / "key").write_bytes(data)
     settings = {"ssl.truststore.location": str(tmp_path / "key")}  # without a password the digest is not checked
-    with suppress(TlsSettingsError):  # a change in what nothing reads is not an error
+    with suppress(TlsSettingsError):  # a change of bytes that are not read is not an error
         client_context(TlsSettings(settings))

@@ -1,4 +1,4 @@
-"""JAAS configurations: both grammars, and errors that name the position and no secret."""
+"""JAAS configurations: both grammars. Errors have the position, but no secret."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Random JAAS strings: Kafka's own class reads or refuses each as ours does."""
+"""Random JAAS texts: Kafka's own class parses or refuses each as ours does."""
 
 import random
 
@@ -52,7 +52,7 @@ SEEDS = range(20_000)
 
 
 class JaasOracle(JavaProgram):
-    """Texts to modules, None for refused ones."""
+    """Parses texts with Kafka's class; None for refused ones."""
 
     NAME = "JaasOracle"
 
@@ -70,7 +70,7 @@ def random_text(seed: int) -> str:
 
 
 def read_by_ours(text: str) -> JaasModule | str:
-    """The module, or why it is refused."""
+    """The parsed module, or the error."""
     try:
         return parse_module(text)
     except JaasError as refused:
@@ -78,7 +78,7 @@ def read_by_ours(text: str) -> JaasModule | str:
 
 
 def test_random_texts() -> None:
-    """The only difference: ours refuses an option whose name is not a word, which Kafka keeps under no name."""
+    """The only difference: ours refuses an option whose name is not a word, which Kafka accepts without a name."""
     texts = [random_text(seed) for seed in SEEDS]
     with JaasOracle() as oracle:
         answers = oracle.order(texts)

@@ -1,4 +1,4 @@
-"""The tokens of a node: when an endpoint is asked, what happens while it can't be, where credentials never go."""
+"""The tokens of a node: requests to an endpoint, behaviour without it, and places where credentials must not appear."""
 
 from collections.abc import Iterator
 from pathlib import Path

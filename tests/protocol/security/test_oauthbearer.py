@@ -1,4 +1,4 @@
-"""The messages of OAUTHBEARER are taken and refused as by Kafka's regular expressions, by hypothesis."""
+"""The messages of OAUTHBEARER are accepted and refused as by Kafka's regular expressions (with hypothesis)."""
 
 import re
 
@@ -43,7 +43,7 @@ TEXTS = st.lists(PIECES, max_size=14).map("".join)
 
 
 def as_kafka(text: str) -> ClientInitial | None:
-    """The message as Kafka reads it."""
+    """The message, parsed as by Kafka."""
     found = MESSAGE.fullmatch(text)
     if found is None:
         return None
@@ -104,7 +104,7 @@ def test_the_servers_error_is_kafkas_json() -> None:
 
 
 def test_a_long_message_takes_linear_time() -> None:
-    """Half a megabyte of each piece that could be read in several ways is refused at once."""
+    """Half a megabyte of each text that could match in several ways is refused at once."""
     for piece in ("a", "=2C", "\x01", "auth=", " ", "a=b\x01"):
         assert ours(b"n,a=" + piece.encode() * (500_000 // len(piece))) is None
         assert ours(b"n,,\x01auth=Bearer " + piece.encode() * (500_000 // len(piece)) + b"?") is None

@@ -1,4 +1,4 @@
-"""SCRAM and PLAIN: the messages of the RFCs, and a login of each kind by random clients."""
+"""SCRAM and PLAIN: the messages of the RFCs, and logins of each kind with random values."""
 
 import base64
 import contextlib
@@ -103,7 +103,7 @@ def test_a_reserved_part_is_left_out() -> None:
 
 
 def test_random_bytes_are_messages_or_refused() -> None:
-    """No other error than ScramError comes out of 20,000 mutated messages."""
+    """20,000 mutated messages raise no other error than ScramError."""
     messages = [b"n,,n=user,r=abc,x=y", b"r=abc,s=YWJj,i=4096", b"c=biws,r=abc,p=YWJj", b"v=YWJj", b"e=no"]
     decoders = [decode_client_first, decode_server_first, decode_client_final, decode_server_final]
     chance = random.Random(7)
