@@ -1,4 +1,4 @@
-"""Groups of our consumers for tests: topics, records, polling until something holds, what listeners were told."""
+"""Groups of our consumers for tests: topics, records, polling until a condition is true, and listeners."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 
 async def until(ask: Callable[[], Awaitable[Answer]], holds: Callable[[Answer], bool]) -> Answer:
-    """Asks until the answer is as wanted: a real Kafka's broker learns of changes after its controller has answered."""
+    """Calls until the result is as expected: a real Kafka's broker learns of changes after its controller's answer."""
     async with asyncio.timeout(WAIT_S):
         while not holds(answer := await ask()):
             pass
@@ -25,7 +25,7 @@ async def until(ask: Callable[[], Awaitable[Answer]], holds: Callable[[Answer], 
 async def create_topic(
     servers: str, topic: str, partitions: int = 1, configs: dict[str, str] | None = None
 ) -> list[TopicPartition]:
-    """Makes a topic; its partitions."""
+    """Creates a topic; returns its partitions."""
     async with Admin(servers) as admin:
         await admin.create_topics([NewTopic(topic, partitions, 1, configs=configs or {})])
         await until(admin.list_topics, lambda names: topic in names)
@@ -33,7 +33,7 @@ async def create_topic(
 
 
 async def produce_numbers(servers: str, topic: str, partitions: int, numbers: Iterable[int]) -> None:
-    """Number n as a record of partition n % partitions."""
+    """Produces number n as a record of partition n % partitions."""
     async with Producer(servers) as producer:
         for n in numbers:
             await producer.send(topic, str(n).encode(), partition=n % partitions)
@@ -46,15 +46,15 @@ class Told(RebalanceListener):
         self.events: list[tuple[str, list[int]]] = []
 
     async def on_partitions_revoked(self, partitions: Collection[TopicPartition]) -> None:
-        """Notes it."""
+        """Records the call."""
         self.events.append(("revoked", sorted(p.partition for p in partitions)))
 
     async def on_partitions_assigned(self, partitions: Collection[TopicPartition]) -> None:
-        """Notes it."""
+        """Records the call."""
         self.events.append(("assigned", sorted(p.partition for p in partitions)))
 
     async def on_partitions_lost(self, partitions: Collection[TopicPartition]) -> None:
-        """Notes it."""
+        """Records the call."""
         self.events.append(("lost", sorted(p.partition for p in partitions)))
 
 
@@ -63,7 +63,7 @@ async def poll_until(
 ) -> list[ConsumerRecord]:
     """Polls all consumers repeatedly until a condition holds; adds the records that they read to ``records``."""
     found = [] if records is None else records
-    if not consumers:  # others do the work
+    if not consumers:  # lets other tasks run
         await eventually_in_loop("what others do", holds, patience_s=WAIT_S)
     async with asyncio.timeout(WAIT_S):
         while not holds():
@@ -74,7 +74,7 @@ async def poll_until(
 
 
 async def read(consumers: Sequence[Consumer], count: int) -> list[ConsumerRecord]:
-    """Polls all until ``count`` records came."""
+    """Polls all until ``count`` records were read."""
     records: list[ConsumerRecord] = []
     async with asyncio.timeout(WAIT_S):
         while len(records) < count:
@@ -85,15 +85,15 @@ async def read(consumers: Sequence[Consumer], count: int) -> list[ConsumerRecord
 
 
 class HasPartitions(Protocol):
-    """A consumer of whatever client."""
+    """A consumer of any client library."""
 
     def assignment(self) -> set[TopicPartition]:
-        """The partitions that it owns."""
+        """The owned partitions."""
 
 
 def shared_out(
     consumers: Sequence[HasPartitions], partitions: Collection[TopicPartition], sizes: Sequence[int]
 ) -> bool:
-    """Whether the consumers own all partitions together, each its number of them."""
+    """Whether the consumers together own all partitions, each the given number."""
     owned = [partition for consumer in consumers for partition in consumer.assignment()]
     return [len(c.assignment()) for c in consumers] == list(sizes) and sorted(owned) == sorted(partitions)

@@ -23,7 +23,7 @@ class Shell:
         self._directory = directory
 
     def run(self, command: str, *arguments: str) -> tuple[int, str, str]:
-        """Exit code, standard output, standard error."""
+        """Runs a command; returns exit code, standard output and standard error."""
         module, _, function = COMMANDS[command][0].partition(":")
         self._capture.readouterr()
         code = getattr(import_module(module), function)(["--bootstrap-server", self.bootstrap, *arguments])
@@ -41,13 +41,13 @@ class Shell:
         return json.loads(self.out(command, "--json", *arguments))
 
     def until(self, holds: Callable[[], bool]) -> None:
-        """Waits: a real Kafka's broker learns of topics and configs after its controller has answered."""
+        """Waits for a condition: a real Kafka's broker learns of topics and configs after its controller's answer."""
         deadline = time.monotonic() + WAIT_S
         while not holds():
             assert time.monotonic() < deadline, "the broker does not learn of it"
 
     def create(self, topic: str, *arguments: str) -> None:
-        """Makes a topic, and waits until the broker knows it."""
+        """Creates a topic, and waits until the broker knows it."""
         assert self.out("topics", "--create", "--topic", topic, *arguments) == f"Created topic {topic}.\n"
         self.until(lambda: topic in self.out("topics", "--list").splitlines())
 

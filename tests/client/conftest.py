@@ -1,4 +1,4 @@
-"""The brokers that client and commands are tried against: ours, and a real Kafka; the same tests for both."""
+"""The brokers for tests of client and commands: ours and a real Kafka. Both get the same tests."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -13,7 +13,7 @@ SETTINGS = {
     "group.min.session.timeout.ms": "500",
     "group.consumer.heartbeat.interval.ms": "300",
     "group.consumer.min.heartbeat.interval.ms": "100",
-    "log.retention.check.interval.ms": "86400000",  # some tests write old records, which it would take meanwhile
+    "log.retention.check.interval.ms": "86400000",  # some tests write old records, which retention would delete
 }
 _numbers = count(1)
 

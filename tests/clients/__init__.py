@@ -1,1 +1,1 @@
-"""Our broker with other client libraries and tools: tests, and what only they use."""
+"""Tests of our broker with other client libraries and tools, and their helpers."""

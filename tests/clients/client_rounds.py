@@ -1,4 +1,5 @@
-"""What each client library does on a secured listener: create a topic, write it in a transaction, read it in a group.
+"""A round with each client library on a secured listener: create a topic, write to it in a transaction, read it in a
+group.
 
 Each function gets the settings of its library, and a name for the topic, the group and the transactional id. It returns
 what the consumer read, after an admin request has shown the topic.

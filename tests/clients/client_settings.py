@@ -1,8 +1,8 @@
-"""A broker with every listener and mechanism, and what each client library calls the settings for them.
+"""A broker with every listener and mechanism, and the settings of each client library for them.
 
 Alice logs in with each mechanism, with a certificate at MTLS, and with a token of her own. She is the only superuser,
-under both of her names. A client of the listener SSL is ``User:ANONYMOUS``; one ACL of each type allows it what begins
-with ``SSL``.
+under both of her names. A client of the listener SSL is ``User:ANONYMOUS``; one ACL of each resource type allows it
+names that begin with ``SSL``.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class Login(NamedTuple):
 
     @property
     def name(self) -> str:
-        """A name for topics of this login, and for people."""
+        """A name for topics and test ids of this login."""
         return "-".join(part for part in self if part)
 
 
@@ -163,7 +163,7 @@ def secured_listeners(directory: Path, files: TlsFiles) -> Iterator[SecuredListe
 
 
 async def _set_up(made: SecuredListeners) -> None:
-    """Makes the users of SCRAM, and what clients of SSL may do."""
+    """Creates the users of SCRAM and the ACLs for clients of SSL."""
     settings = made.java(Login("SASL_PLAINTEXT", "PLAIN"))
     kinds = (AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.TRANSACTIONAL_ID)
     entry = AclEntry("User:ANONYMOUS", "*", AclOperation.ALL, AclPermission.ALLOW)

@@ -1,8 +1,8 @@
-"""One member in each of several groups, all in a process that can be killed: many groups at the price of few processes.
+"""One member in each of several groups, all in one process that can be killed, so that many groups need few processes.
 
     python -m clients.crew CLIENT SERVERS SEATS-AS-JSON
 
-SIGTERM makes them all leave their groups in order, and the process end with 0. The Java client's crew is
+After SIGTERM all leave their groups, and the process exits with 0. The Java client's crew is
 ``tests/java/GroupCrew.java``.
 """
 
@@ -28,7 +28,7 @@ STRATEGY = "partition_assignment_strategy"
 
 
 class Seat(NamedTuple):
-    """A member to be: what it reads, in which group, and the client's settings."""
+    """The specification of a member: its topic, its group, and the client's settings."""
 
     topic: str
     group: str
@@ -37,7 +37,7 @@ class Seat(NamedTuple):
 
 
 class GroupCrew:
-    """The process, as the test holds it."""
+    """The process of a crew, for the test."""
 
     def __init__(self, client: str, servers: str, seats: list[Seat]) -> None:
         self.client = client
@@ -55,11 +55,11 @@ class GroupCrew:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it has ended badly, and not because it was killed."""
+        """Whether it has ended with an error, and was not killed."""
         return self._process.poll() not in (None, 0, -signal.SIGKILL)
 
     def stop(self) -> None:
-        """Asks all to leave, without waiting."""
+        """Makes all leave, without waiting."""
         self._process.send_signal(signal.SIGTERM)
 
     def wait(self) -> None:
@@ -68,7 +68,7 @@ class GroupCrew:
         assert code == 0, f"a crew ended with {code}:\n{self.log()[-3000:]}"
 
     def kill(self) -> None:
-        """Dies without a word; harmless when it has ended."""
+        """Sends SIGKILL; does nothing if it has ended."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
@@ -79,7 +79,7 @@ class GroupCrew:
 
 
 def assignor_class(client: str, name: str) -> type:
-    """An assignor of kafka-python's or aiokafka's, which want the class."""
+    """An assignor class of kafka-python or aiokafka, which need the class itself."""
     package = {"kafka-python": "kafka", "aiokafka": "aiokafka"}[client]
     module = {"sticky": "sticky.sticky_assignor", "cooperative-sticky": "cooperative_sticky"}.get(name, name)
     class_name = {
@@ -93,7 +93,7 @@ def assignor_class(client: str, name: str) -> type:
 
 
 def main() -> None:
-    """The crew's side."""
+    """The process of the crew."""
     client, servers, described = sys.argv[1:]
     logging.basicConfig(level="WARNING", format="%(asctime)s %(name)s %(levelname)s %(message)s")
     for coordinator in ("kafka.coordinator", "aiokafka.consumer.group_coordinator"):

@@ -1,8 +1,8 @@
-"""A member of a consumer group as a process of its own, so that it can be killed.
+"""A member of a consumer group in its own process, so that it can be killed.
 
     python -m clients.member CLIENT SERVERS TOPIC GROUP JOURNAL SETTINGS-AS-JSON
 
-SIGTERM makes it leave the group and end with 0.
+After SIGTERM it leaves the group and exits with 0.
 """
 
 import json
@@ -23,7 +23,7 @@ TESTS = Path(__file__).parent.parent
 
 
 class GroupMember:
-    """The process, as the test holds it."""
+    """The process of a member, for the test."""
 
     def __init__(
         self, client: str, servers: str, topic: str, group: str, journal: Path, settings: dict[str, Any]
@@ -37,13 +37,13 @@ class GroupMember:
             self._process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)
 
     def leave(self) -> None:
-        """Leaves the group in order. Raises AssertionError with its log if the exit code is not 0."""
+        """Makes it leave the group. Raises AssertionError with its log if the exit code is not 0."""
         self._process.send_signal(signal.SIGTERM)
         code = self._process.wait(STOP_TIMEOUT_S)
         assert code == 0, f"a member ended with {code}:\n{self.log()[-3000:]}"
 
     def kill(self) -> None:
-        """SIGKILL; does nothing if it has ended."""
+        """Sends SIGKILL; does nothing if it has ended."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
@@ -54,7 +54,7 @@ class GroupMember:
 
 
 def main() -> None:
-    """The member's side."""
+    """The process of the member."""
     client, servers, topic, group, journal, settings = sys.argv[1:]
     logging.basicConfig(level="WARNING", format="%(asctime)s %(name)s %(levelname)s %(message)s")
     leave = threading.Event()

@@ -48,7 +48,7 @@ def binding(
 
 
 def delivered(broker: OurBroker, topic: str) -> KafkaError | None:
-    """Produces one record; the error of its delivery."""
+    """Produces one record; returns the error of its delivery."""
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 0})
     errors: list[KafkaError | None] = []
     producer.produce(topic, b"v", on_delivery=lambda error, _: errors.append(error))
@@ -75,7 +75,7 @@ def first_of(broker: OurBroker, topic: str, group: str) -> bytes | KafkaError | 
 
 
 def test_confluent_kafka_creates_acls_and_is_held_to_them(broker: OurBroker) -> None:
-    """A producer that is denied gets TOPIC_AUTHORIZATION_FAILED, a consumer GROUP_AUTHORIZATION_FAILED."""
+    """A denied producer gets TOPIC_AUTHORIZATION_FAILED, a denied consumer GROUP_AUTHORIZATION_FAILED."""
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     allow, deny = AclPermissionType.ALLOW, AclPermissionType.DENY
     wanted = [
@@ -102,7 +102,7 @@ def test_confluent_kafka_creates_acls_and_is_held_to_them(broker: OurBroker) -> 
 
 
 def test_acls_hold_after_a_restart(tmp_path: Path) -> None:
-    """ACLs are in the metadata log: a killed broker enforces them when it is back."""
+    """ACLs are in the metadata log: a killed broker enforces them after its restart."""
     with OurBroker(tmp_path, KEYS) as first:
         admin = AdminClient({"bootstrap.servers": first.bootstrap_servers})
         admin.create_topics([NewTopic("orders", 1)])["orders"].result(30)

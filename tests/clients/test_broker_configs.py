@@ -1,4 +1,4 @@
-"""The configs of a broker as kafka-python's own suite asks for them."""
+"""The configs of a broker, requested as in kafka-python's own tests."""
 
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 

@@ -1,4 +1,4 @@
-"""Compacted topics and retention in a running broker, as clients see them; Kafka's own LogCompactionTester."""
+"""Compacted topics and retention in a running broker, with clients and Kafka's own LogCompactionTester."""
 
 import contextlib
 import random
@@ -53,7 +53,7 @@ def create(broker: OurBroker, topic: str, config: Mapping[str, str]) -> None:
 
 
 def new_producer(broker: OurBroker) -> Producer:
-    """Its batches are smaller than the tests' segments."""
+    """A producer whose batches are smaller than the segments."""
     return Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 2, "batch.size": 10_000})
 
 
@@ -67,7 +67,7 @@ def send(producer: Producer, topic: str, records: Iterator[tuple[str, str | None
 
 
 def read_all(broker: OurBroker, topic: str) -> list[tuple[bytes | None, bytes | None]]:
-    """(key, value) of every record there is, in order."""
+    """(key, value) of every record, in order."""
     consumer = Consumer(
         {"bootstrap.servers": broker.bootstrap_servers, "group.id": "reads-all", "enable.partition.eof": True}
     )
@@ -92,7 +92,7 @@ def read_all(broker: OurBroker, topic: str) -> list[tuple[bytes | None, bytes | 
 def log_bytes(broker: OurBroker, directories: str) -> int:
     total = 0
     for path in broker.log_dir.glob(f"{directories}/*.log"):
-        with contextlib.suppress(FileNotFoundError):  # swapped since it was listed
+        with contextlib.suppress(FileNotFoundError):  # swapped after it was listed
             total += path.stat().st_size
     return total
 
@@ -256,14 +256,14 @@ def test_a_kill_in_the_middle_of_a_round_leaves_no_worker_and_no_damage(tmp_path
 @pytest.mark.ci
 @pytest.mark.java
 def test_kafkas_log_compaction_tester(tmp_path: Path) -> None:
-    """The last value of each key is what was written last; and of the log little may be left."""
+    """Each key has its last written value, and only a small part of the log remains."""
     with OurBroker(tmp_path, {**EAGER, "log.segment.bytes": "1048576"}) as broker:
         server = ("--bootstrap-server", broker.bootstrap_servers)
         sizes = ("--messages", "300000", "--percent-deletes", "20", "--topics", "2", "--sleep", "3")
         result = run_class("org.apache.kafka.tools.LogCompactionTester", *server, *sizes, timeout_s=300)
         assert result.returncode == 0, result.stdout + result.stderr
         assert "Data verification is completed" in result.stdout
-        # How much had gone when the tester came to read is a matter of the machine's speed; in the end most has.
+        # The amount that was removed before the tester reads depends on the machine's speed. In the end it is most.
         topics = sorted({path.name.rpartition("-")[0] for path in broker.log_dir.glob("log-cleaner-test-*-0")})
         assert len(topics) == 2
         eventually("most is cleaned", lambda: sum(len(read_all(broker, topic)) for topic in topics) < 300_000)

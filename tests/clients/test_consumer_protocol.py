@@ -1,4 +1,4 @@
-"""Groups of the consumer protocol (KIP-848) with real clients: they join, leave, die, restart in turn; the broker dies.
+"""Groups of the consumer protocol (KIP-848) with real clients: they join, leave, die and restart; the broker is killed.
 
 The Java consumer and librdkafka, each with both assignors of the broker and with a regular expression, unmodified.
 Every member keeps a journal. No record is lost or out of order. A new owner of a partition continues at the committed
@@ -33,7 +33,7 @@ PATIENT = {
     "group.consumer.assignment.interval.ms": "0",
 }
 IMPATIENT = PATIENT | {
-    # So long it takes until a dead member is noticed.
+    # The time until a dead member is noticed.
     "group.consumer.session.timeout.ms": "15000",
     "group.consumer.min.session.timeout.ms": "15000",
 }
@@ -42,11 +42,11 @@ SUBSCRIPTIONS: dict[str, tuple[str, str]] = {
     "range": ("range", "{topic}"),
     "regex": ("uniform", "^{topic}$|^{topic}-another"),
 }
-"""Group -> assignor of the broker, and what its members subscribe to."""
+"""Group -> the assignor of the broker, and the subscription of its members."""
 
 
 def owned_at_once(journals: list[Path], dead: set[str]) -> list[str]:
-    """Partitions that a process got while another, not one of the dead, had them still."""
+    """Partitions that a process got while another living one still had them."""
     events = []
     for path in journals:
         for line in path.read_text().splitlines(keepends=True):
@@ -70,7 +70,7 @@ def owned_at_once(journals: list[Path], dead: set[str]) -> list[str]:
 
 
 class Groups:
-    """A process of each client for each member; it has a seat in each of the client's groups."""
+    """One process for each client and member. It has a member in each of the client's groups."""
 
     def __init__(self, broker: OurBroker, directory: Path, clients: tuple[str, ...]) -> None:
         self.broker = broker
@@ -85,11 +85,11 @@ class Groups:
 
     @property
     def names(self) -> list[str]:
-        """Of groups, and of the topics that they read."""
+        """The names of groups, and of the topics that they read."""
         return [f"{client}-{name}" for client in self._clients for name in SUBSCRIPTIONS]
 
     def start(self, member: str, *, static: bool = False) -> list[GroupCrew]:
-        """One more member in each group."""
+        """Starts one more member in each group."""
         self._processes += 1
         started = []
         for client in self._clients:
@@ -107,20 +107,20 @@ class Groups:
         return started
 
     def stop(self, crews: list[GroupCrew]) -> None:
-        """They leave in order."""
+        """Makes them leave their groups."""
         for crew in crews:
             crew.stop()
         for crew in crews:
             crew.wait()
 
     def kill(self, crews: list[GroupCrew], process: str) -> None:
-        """They die without a word."""
+        """Kills them."""
         for crew in crews:
             crew.kill()
         self._dead.add(process)
 
     def produce(self) -> None:
-        """A batch of records into each topic."""
+        """Produces a batch of records into each topic."""
         for codec, numbers in by_codec(self._produced, BATCH):
             for topic in self.names:
                 CLIENTS["confluent-kafka"].produce(
@@ -129,18 +129,18 @@ class Groups:
         self._produced += BATCH
 
     def journals(self, group: str) -> list[Path]:
-        """Of all processes that were ever in the group."""
+        """The journals of all processes that were ever in the group."""
         return sorted((self._directory / group).glob("*.journal"))
 
     def wait(self, what: str, condition: Callable[[GroupHistory], bool]) -> None:
-        """Waits until every group shows what is waited for; no group may break a rule meanwhile."""
+        """Waits until a condition is true for every group. No group may break a rule until then."""
         for group in self.names:
 
             def shows_it(group: str = group) -> bool:
                 history = read_history(self.journals(group))
                 broken = history.violations + history.failures
                 if self._ended_sessions(group) <= len(self._dead):
-                    # On a busy machine a live member may miss its session; it reads on until it learns of that.
+                    # On a busy machine a living member may miss its session timeout. It reads until it learns of that.
                     broken += owned_at_once(self.journals(group), self._dead)
                 assert not broken, (group, broken[:5])
                 if condition(history):
@@ -160,7 +160,7 @@ class Groups:
         )
 
     def wait_for_owners(self, *processes: str) -> None:
-        """Waits until these own all partitions, each of them some, and all records were delivered."""
+        """Waits until these processes own all partitions, each at least one, and all records were delivered."""
         produced = set(range(self._produced))
 
         def is_shared(history: GroupHistory) -> bool:

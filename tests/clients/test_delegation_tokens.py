@@ -38,7 +38,7 @@ def broker(tmp_path: Path) -> Iterator[OurBroker]:
 
 
 def client(directory: Path, user: str, password: str, module: str = "plain.Plain", more: str = "") -> tuple[str, str]:
-    """The arguments of a tool that logs in so."""
+    """The arguments of a tool that logs in this way."""
     path = directory / f"{user}.properties"
     mechanism = "PLAIN" if module.startswith("plain") else "SCRAM-SHA-256"
     path.write_text(
@@ -49,7 +49,8 @@ def client(directory: Path, user: str, password: str, module: str = "plain.Plain
 
 
 def test_the_life_of_a_token(broker: OurBroker, tmp_path: Path) -> None:
-    """Create, describe, log in, renew, expire: as the tool prints it. Removed tokens do not survive a restart."""
+    """The tool creates, describes, renews and expires a token, and logs in with it. A removed token stays removed after
+    a restart."""
     with KafkaTools() as tools:
         alice, address = client(tmp_path, "alice", "a"), broker.bootstrap_servers
         new = ("--create", "--max-life-time-period", "-1")

@@ -1,8 +1,8 @@
-"""kafka-python as it speaks to a broker of each Kafka release: old versions of the APIs, sent by a real client.
+"""kafka-python with the protocol of each Kafka release: old versions of the APIs, sent by a real client.
 
 With ``api_version`` kafka-python uses the highest versions that a broker of that release has. Each case produces,
 consumes in a group, runs a transaction and calls the admin client, as far as the release has the APIs, and checks the
-answers. docs/protocol.md shows which versions that makes.
+answers. docs/protocol.md has the resulting versions.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ RELEASES = [
     if release >= FIRST
     and any(BROKER_API_VERSIONS[release].get(key) != BROKER_API_VERSIONS[before].get(key) for key in SERVED)
 ]
-"""Releases in which an API that is served got another version."""
+"""Releases in which a served API got another version."""
 
 
 class Case:
@@ -135,7 +135,7 @@ class Case:
 
 
 def errors_in(answer: Any) -> list[Any]:
-    """The errors anywhere in an answer of the admin client, which names them by code or by class."""
+    """All errors in an answer of the admin client, by code or class."""
     if isinstance(answer, dict):
         code = answer.get("error_code", 0)
         return [code] * (code != 0) + [error for value in answer.values() for error in errors_in(value)]

@@ -1,4 +1,4 @@
-"""``odradek.acks.all.fsync`` as unmodified clients meet it: they wait for the disk and notice nothing else."""
+"""``odradek.acks.all.fsync`` with unmodified clients: they wait for the disk and notice nothing else."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ TOPIC = "kept"
 
 
 def value_of(number: int) -> bytes:
-    """Every tenth is large enough to be written by a thread."""
+    """The value of a record. Every tenth is so large that a thread writes it."""
     return b"%d:" % number + b"x" * (LARGE_BYTES if number % 10 == 0 else number)
 
 

@@ -28,7 +28,7 @@ BATCH = 60
 STATIC_SESSION_MS = 200_000
 """Longer than a restart takes on any machine."""
 DYNAMIC_SESSION_MS = 6_000
-"""Kafka's least: so long it takes until a dead member is noticed."""
+"""The lowest session timeout of Kafka: the time until a dead member is noticed."""
 
 
 ASSIGNORS: dict[str, tuple[str, ...]] = {
@@ -66,7 +66,7 @@ def settings_of(client: str, assignor: str, instance: str | None) -> dict[str, A
 
 
 class Company:
-    """All crews of all clients, and the histories of their groups."""
+    """The crews of all clients, and the histories of their groups."""
 
     def __init__(self, broker: OurBroker, directory: Path, clients: tuple[str, ...]) -> None:
         self._broker = broker
@@ -78,11 +78,11 @@ class Company:
 
     @property
     def groups(self) -> list[tuple[str, str]]:
-        """Client and assignor of each."""
+        """Client and assignor of each group."""
         return [(client, assignor) for client in self._clients for assignor in ASSIGNORS[client]]
 
     def start(self, member: str, *, static: bool) -> list[GroupCrew]:
-        """One more member in each group."""
+        """Starts one more member in each group."""
         self._processes += 1
         started = []
         for client in self._clients:
@@ -98,7 +98,7 @@ class Company:
         return started
 
     def produce(self) -> None:
-        """A batch of records into each topic."""
+        """Produces a batch of records into each topic."""
         for codec, numbers in by_codec(self._produced, BATCH):
             for client, assignor in self.groups:
                 CLIENTS["confluent-kafka"].produce(
@@ -111,7 +111,7 @@ class Company:
         return read_history(sorted((self._directory / f"{client}-{assignor}").glob("*.journal")))
 
     def wait(self, what: str, condition: Callable[[GroupHistory], bool]) -> None:
-        """Waits until every group shows what is waited for; no group may break a rule meanwhile."""
+        """Waits until a condition is true for every group. No group may break a rule until then."""
         for client, assignor in self.groups:
 
             def shows_it(client: str = client, assignor: str = assignor) -> bool:
@@ -135,7 +135,7 @@ class Company:
         )
 
     def wait_for_owners(self, *processes: int) -> None:
-        """Waits until these processes own all partitions, each of them some, and all records were delivered."""
+        """Waits until these processes own all partitions, each at least one, and all records were delivered."""
 
         def is_shared(history: GroupHistory) -> bool:
             held = {name: owned for name, owned in history.assigned.items() if int(name.partition("~")[2]) in processes}
@@ -145,7 +145,7 @@ class Company:
         self.wait(f"processes {processes} share the partitions", is_shared)
 
     def wait_for_records(self) -> None:
-        """Waits until all that was produced was delivered."""
+        """Waits until all produced records were delivered."""
         produced = set(range(self._produced))
         self.wait(f"{self._produced} records", lambda history: history.numbers == produced)
 
@@ -184,7 +184,9 @@ def leave(crews: list[GroupCrew]) -> None:
 
 
 def live_through(company: Company) -> None:
-    """Processes 1 and 2 are the static members "a" and "b"; 3 leaves, 4 dies; 5 to 7 are a and b again."""
+    """Runs the whole scenario. Processes 1 and 2 are the static members "a" and "b"; 3 leaves, 4 dies; 5 to 7 are a and
+    b again.
+    """
     company.produce()
     first, second = company.start("a", static=True), company.start("b", static=True)
     company.wait_for_owners(1, 2)

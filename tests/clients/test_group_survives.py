@@ -1,8 +1,8 @@
-"""A group of three with a member that leaves and one that is killed, over a broker that is killed: nothing is lost.
+"""A group of three, of which one leaves and one is killed, and the broker is killed, too: no record is lost.
 
-Every Python client, unmodified; records with keys, headers and each codec. In the default run a few thousand records
-and the shortest session that Kafka allows, so that a killed member is noticed after 6 s; in the ``ci`` run 100,000
-records and every setting of client and broker at its default.
+With each unmodified Python client; records with keys, headers and each codec. The default run has a few thousand
+records and the shortest session timeout of Kafka, so that a killed member is noticed after 6 s. The ``ci`` run has
+100,000 records, and all settings of client and broker are defaults.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ PATIENCE_S = 300.0
 
 
 class Group:
-    """The members that take part, and their common history."""
+    """The members, and their common history."""
 
     def __init__(self, client: PythonClient, broker: OurBroker, directory: Path, settings: dict[str, Any]) -> None:
         self._client = client
@@ -34,7 +34,7 @@ class Group:
         self.members: list[GroupMember] = []
 
     def join(self) -> GroupMember:
-        """One more member."""
+        """Starts one more member."""
         journal = self._directory / f"member-{len(self.members) + 1}.journal"
         servers = self._broker.bootstrap_servers
         member = GroupMember(self._client.name, servers, TOPIC, GROUP, journal, self._settings)
@@ -46,7 +46,7 @@ class Group:
         return read_history(member.journal for member in self.members)
 
     def wait(self, what: str, condition: Callable[[GroupHistory], bool]) -> GroupHistory:
-        """Polls the history until it shows what is waited for."""
+        """Polls the history until a condition is true."""
 
         def found() -> str:
             history = self.history()
@@ -82,7 +82,7 @@ def produce(client: PythonClient, broker: OurBroker, first: int, count: int) -> 
 
 
 def survive(client: PythonClient, broker: OurBroker, group: Group, count: int) -> None:
-    """The whole walk; ``count`` records in four quarters, and a few more at the end."""
+    """Runs the whole scenario, with ``count`` records in four quarters, and a few more at the end."""
     client.create_topic(broker.bootstrap_servers, TOPIC, PARTITIONS)
     quarter = count // 4
     produce(client, broker, 0, quarter)
@@ -127,7 +127,9 @@ def all_survive(
     broker_settings: dict[str, str],
     settings: Callable[[PythonClient], dict[str, Any]],
 ) -> None:
-    """All clients at once, each with a broker of its own: most of it is waiting until sessions end."""
+    """Runs all clients at once, each with its own broker, because most of the time is spent waiting for sessions to
+    end.
+    """
 
     def live(client: PythonClient) -> None:
         own = directory / client.name

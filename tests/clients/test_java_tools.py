@@ -1,4 +1,4 @@
-"""Apache Kafka's own command-line tools against our broker, and its DumpLogSegments on what our broker wrote."""
+"""Apache Kafka's own command-line tools with our broker, and its DumpLogSegments on files of our broker."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
 
 
 def run(name: str, *arguments: str | Path) -> str:
-    """The output of a tool, which must exit with 0."""
+    """Runs a tool, which must exit with 0; returns its output."""
     result = run_class(name, *arguments, timeout_s=180)
     assert result.returncode == 0, f"{name} ended with {result.returncode}:\n{result.stdout}\n{result.stderr}"
     assert "Exception" not in result.stdout + result.stderr, result.stdout + result.stderr
@@ -115,7 +115,7 @@ def test_verifiable_producer_and_consumer(broker: OurBroker) -> None:
 
 
 def test_dump_log_segments_on_what_we_wrote(tmp_path: Path) -> None:
-    """Every codec, several segments, and a group's records; after a clean stop and after a kill."""
+    """The files have every codec, several segments and a group's records, after a clean stop and after a kill."""
     configs = {"log.segment.bytes": "1048576", "log.index.interval.bytes": "4096"}
     with OurBroker(tmp_path, {**configs, "group.initial.rebalance.delay.ms": "0"}) as broker:
         for first, codec in enumerate(("none", "gzip", "snappy", "lz4", "zstd")):
@@ -143,7 +143,7 @@ def check_dumps(log_dir: Path, killed: bool) -> None:
     assert offsets == list(range(45_000))
     assert "isvalid: false" not in dumped
     assert {"none", "gzip", "snappy", "lz4", "zstd"} == set(re.findall(r"compresscodec: (\w+)", dumped.lower()))
-    if not killed:  # an index is whole once its segment was closed
+    if not killed:  # an index is complete once its segment is closed
         indexes = [*(log_dir / "dumped-0").glob("*.index"), *(log_dir / "dumped-0").glob("*.timeindex")]
         checked = run(
             f"{TOOLS}.DumpLogSegments", "--index-sanity-check", "--files", ",".join(map(str, sorted(indexes)))

@@ -1,8 +1,8 @@
-"""Kafka Streams, unmodified, with exactly_once_v2: a word count by two instances, one of which is killed in between.
+"""Unmodified Kafka Streams with exactly_once_v2: a word count by two instances, one of which is killed.
 
-Streams 4.3.1 under the classic protocol: its own assignor, a repartition topic, a changelog that the survivor restores
-the dead instance's counts from, and a transaction for every commit. Counts are right for readers of committed records:
-each count of a word comes once, and in order.
+Streams 4.3.1 with the classic protocol: its own assignor, a repartition topic, a changelog from which the survivor
+restores the dead instance's counts, and a transaction for every commit. Readers of committed records get each count of
+a word once, and in order.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""Log directories through what people use: our command and admin client, kafka-python, and Apache Kafka's own tools."""
+"""Log directories through our command and admin client, kafka-python, and Apache Kafka's own tools."""
 
 import asyncio
 import json

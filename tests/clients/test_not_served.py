@@ -23,7 +23,7 @@ def _poll_for_ever(consumer: ShareConsumer) -> None:
 
 
 def test_a_share_consumer_gets_a_fatal_error(kafka: InProcessBroker) -> None:
-    """librdkafka polls for ever where ShareGroupHeartbeat is not announced."""
+    """librdkafka polls for ever if ShareGroupHeartbeat is not announced."""
     consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "sharing"})
     consumer.subscribe(["orders"])
     with pytest.raises(KafkaException) as raised:

@@ -1,4 +1,4 @@
-"""Clients log in with OAUTHBEARER: tokens that are refused, whose name is the principal, tokens without a signature.
+"""Clients log in with OAUTHBEARER: refused tokens, the principal of a token, tokens without a signature.
 
 test_security_matrix.py has each client library with a good token.
 """
@@ -85,7 +85,7 @@ def confluent(broker: TwoListeners, text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("claims", [{"aud": "other"}, {"iss": "other"}, {"exp": 1}, {"sub": ""}], ids=str)
 def test_a_bad_token_is_refused(broker: TwoListeners, claims: dict[str, Any]) -> None:
-    """confluent-kafka says so; aiokafka takes the error for a success, and gets no metadata."""
+    """confluent-kafka reports it. aiokafka treats the error as a success, and gets no metadata."""
     said: list[str] = []
     admin = AdminClient(confluent(broker, token(**claims)) | {"error_cb": lambda error: said.append(error.str())})
 
@@ -122,7 +122,7 @@ def test_a_refused_client_gets_the_reason_after_its_answer(broker: TwoListeners)
 @pytest.mark.java
 @pytest.mark.ci
 def test_kafkas_own_tool_with_a_token_without_signature(broker: TwoListeners, tmp_path: Path) -> None:
-    """Any name can log in at that listener, which the start has said."""
+    """Any name can log in at that listener, which the broker logged at its start."""
     properties = tmp_path / "client.properties"
     properties.write_text(
         "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\n"

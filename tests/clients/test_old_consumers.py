@@ -1,6 +1,6 @@
 """Clients from before Kafka 0.11, whose Fetch (versions 0 to 3) reads messages of format 0 and 1.
 
-kafka-python behaves like one if its `api_version` names an old broker; our own connection asks each version in turn.
+kafka-python behaves like one if its `api_version` is that of an old broker. Our own connection sends each version.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ CODECS = ["none", "gzip", "snappy", "lz4"]
 
 
 def produce(servers: str, topic: str, codec: str, count: int = RECORDS) -> list[tuple[int, bytes | None, bytes | None]]:
-    """Records with headers, null keys and null values; (offset, key, value) of each."""
+    """Produces records with headers, null keys and null values; returns (offset, key, value) of each."""
     producer = KafkaProducer(
         bootstrap_servers=servers, compression_type=None if codec == "none" else codec, linger_ms=500
     )
@@ -42,7 +42,7 @@ def produce(servers: str, topic: str, codec: str, count: int = RECORDS) -> list[
         pytest.param(version, codec, id=f"fetch-{fetch_version}-{codec}")
         for fetch_version, version in {1: (0, 9), 2: (0, 10, 0), 3: (0, 10, 1)}.items()
         for codec in CODECS
-        if (fetch_version, codec) != (1, "lz4")  # it wants one more package for the checksum of that format
+        if (fetch_version, codec) != (1, "lz4")  # it needs one more package for the checksum of that format
     ],
 )
 def test_kafka_python_of_that_time_consumes(
@@ -78,7 +78,7 @@ Ask = Callable[[str, int, int, int], Any]
 
 @pytest.fixture
 async def fetch(kafka_broker: InProcessBroker) -> Any:
-    """``fetch(topic, version, offset, max_bytes)``: what Fetch of that version answers for partition 0."""
+    """``fetch(topic, version, offset, max_bytes)``: the answer to Fetch of that version for partition 0."""
     host, _, port = kafka_broker.bootstrap_servers.rpartition(":")
     connection = await BrokerConnection.open(host, int(port))
 

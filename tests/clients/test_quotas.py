@@ -1,4 +1,4 @@
-"""Quotas with real clients: Kafka's own tool sets them, clients hear how long they are throttled, others are not."""
+"""Quotas with real clients: Kafka's own tool sets them, clients get their throttle times, others are not throttled."""
 
 import time
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ CONFIGS = "kafka.admin.ConfigCommand"
 VALUE = bytes(40_000)
 ASKED = 100
 QUOTAS = {"alice": 40_000, "bob": 80_000}
-"""Bytes a second of two users."""
+"""The byte rates of two users, per second."""
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 BROKER = {
     "listeners": "PLAINTEXT://127.0.0.1:0,USERS://127.0.0.1:0",
@@ -67,7 +67,7 @@ def test_kafkas_tool_sets_shows_and_removes_quotas(
 
 @pytest.mark.ci
 def test_only_the_users_over_their_quotas_are_throttled(broker: OurBroker, tools: KafkaTools) -> None:
-    """Two users are over quotas of their own at once; the third one is as fast as before."""
+    """Two users exceed their own quotas at once. The third one is not slowed down."""
     for user, rate in QUOTAS.items():
         entity = ["--entity-type", "users", "--entity-name", user]
         configs(tools, broker, "--alter", *entity, "--add-config", f"producer_byte_rate={rate}")

@@ -1,4 +1,4 @@
-"""Ready means ready: clients that connect right after a start get no transient error, not even in their logs.
+"""Clients that connect immediately after a start get no transient error, not even in their logs.
 
 As soon as the broker listens, each unmodified client creates a topic, has another one created by producing to it, joins
 a group, reads and commits. Its log must have no warning and no error.
@@ -17,18 +17,18 @@ FIRST_REQUEST_WITHIN_S = 0.1
 STARTS = 20
 WAIT_S = 60
 QUIET = {
-    # Said once by each consumer before its first metadata: about the client itself, against every broker.
+    # Each consumer logs this once before its first metadata, with any broker.
     "No partition metadata for topic",
-    # Of kafka-python's own tasks, where the machine is busy.
+    # From kafka-python's own tasks, on a busy machine.
     "It is blocking the event loop",
 }
 
 
 @pytest.fixture
 def fresh_broker(tmp_path: Path) -> Any:
-    """A broker that became ready a moment ago, at Kafka's defaults but for the first wait of a group.
+    """A broker that became ready a moment ago, with Kafka's defaults except for the initial rebalance delay.
 
-    Another one where this process came too late to show anything, as it may on a busy machine.
+    If this process was too late to prove anything, as on a busy machine, it starts another one.
     """
     for number in range(STARTS):
         directory = tmp_path / str(number)
@@ -63,7 +63,7 @@ def test_kafka_python_meets_no_error(fresh_broker: OurBroker, caplog: pytest.Log
     received = [next(consumer).topic for _ in range(2)]
     consumer.commit()
     assert set(received) == {"created", "auto-created"}
-    # Before they are closed: kafka-python reads on for a moment from a socket that it has closed itself, and logs that.
+    # Before they are closed, because kafka-python still reads from a socket that it has closed itself, and logs that.
     assert not complaints(caplog.records, "kafka")
     for each in (consumer, producer, admin):
         each.close()

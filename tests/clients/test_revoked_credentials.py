@@ -1,6 +1,6 @@
-"""A user loses the password, or the rights, in the middle of a transaction: nothing acknowledged is lost.
+"""A user's password or rights are revoked during a transaction: no acknowledged record is lost.
 
-What was committed before stays. The open transaction is committed or aborted as a whole, and readers go on behind it.
+Committed records stay. The open transaction is committed or aborted as a whole, and readers continue after it.
 """
 
 import asyncio
@@ -45,11 +45,11 @@ CONFIG = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
     "group.initial.rebalance.delay.ms": "0",
 }
-"""PLAINTEXT is the operator's. Sessions of SHORT must be renewed."""
+"""PLAINTEXT is for the operator. Sessions on SHORT must be renewed."""
 
 
 class Case:
-    """A user and a topic of one test, who has committed a record and sent another in an open transaction."""
+    """A user and a topic of one test. The user has committed a record and sent another in an open transaction."""
 
     def __init__(self, broker: OurBroker, name: str, listener: str) -> None:
         self._broker, self._port = broker, broker.ports()[listener]
@@ -103,7 +103,7 @@ class Case:
         assert errors == [None]
 
     def revoke_password(self) -> None:
-        """Deletes the credential, and waits until it logs in no more."""
+        """Deletes the credential, and waits until logins with it are refused."""
         self.administer("alter_user_scram_credentials", deletions=[ScramDeletion(self.name, "SCRAM-SHA-256")])
         eventually("the password is refused", self._is_refused)
 
@@ -118,7 +118,7 @@ class Case:
         return False
 
     def committed(self, until: str) -> list[str]:
-        """Reads committed records up to ``until``, a record that the operator sends now."""
+        """Sends ``until`` as the operator, and reads committed records up to it."""
         operator = Producer({"bootstrap.servers": self._broker.bootstrap_servers})
         operator.produce(self.name, until.encode())
         assert operator.flush(WAIT_S) == 0
@@ -144,7 +144,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
 
 
 def test_a_session_that_lasts_commits_without_its_password(broker: OurBroker) -> None:
-    """As in Kafka, a password is asked for at a login only: the open session ends its transaction."""
+    """As in Kafka, a password is checked only at a login, so the open session can end its transaction."""
     case = Case(broker, "alice", "LASTING")
     case.revoke_password()
     case.send("after")
@@ -153,14 +153,16 @@ def test_a_session_that_lasts_commits_without_its_password(broker: OurBroker) ->
 
 
 def test_a_session_that_ends_leaves_an_aborted_transaction(broker: OurBroker) -> None:
-    """The client can't renew its session. The transaction times out as a whole, and readers go on."""
+    """The client can't renew its session. The transaction times out and is aborted, and readers continue."""
     case = Case(broker, "bob", "SHORT")
     case.revoke_password()
     assert case.committed("end") == ["committed", "end"]
 
 
 def test_rights_that_are_taken_away_hold_at_once(broker: OurBroker) -> None:
-    """The transaction can neither go on nor commit; given back, its id begins anew, and the open one is aborted."""
+    """The transaction can neither continue nor commit. Once the rights are restored, its id starts again, which aborts
+    it.
+    """
     case = Case(broker, "carol", "LASTING")
     case.administer("delete_acls", case.acls[1:])
     with pytest.raises(KafkaException, match="TRANSACTIONAL_ID_AUTHORIZATION_FAILED"):

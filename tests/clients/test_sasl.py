@@ -1,4 +1,4 @@
-"""Clients authenticate with PLAIN and SCRAM: what ACLs see, wrong passwords, the end of a session."""
+"""Clients authenticate with PLAIN and SCRAM: principals in ACLs, wrong passwords, the end of a session."""
 
 import asyncio
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def python(broker: OurBroker, mechanism: str, user: str, password: str) -> dict[
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
     with OurBroker(tmp_path_factory.mktemp("sasl"), CONFIG) as started:
         admin = AdminClient(confluent(started, *LOGINS[0]))
-        # The names are there, but not exported for a type checker.
+        # The names exist, but are not exported for a type checker.
         scram: Any = confluent_admin
         kinds = {
             "SCRAM-SHA-256": scram.ScramMechanism.SCRAM_SHA_256,
@@ -73,7 +73,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
 
 
 def test_confluent_kafka(broker: OurBroker) -> None:
-    """A round of everything, and the users that it shows. Other clients and mechanisms: test_security_matrix.py."""
+    """A whole round, and DescribeUserScramCredentials. Other clients and mechanisms: test_security_matrix.py."""
     settings, topic = confluent(broker, *LOGINS[2]), "confluent"
     admin = AdminClient(settings)
     admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(60)

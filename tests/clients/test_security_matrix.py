@@ -1,6 +1,6 @@
 """Each client library with each security protocol and each mechanism that it has, on one broker.
 
-In each cell a client creates a topic, writes it in a transaction, reads it in a group, commits, and asks for topics.
+In each cell a client creates a topic, writes to it in a transaction, reads it in a group, commits, and lists topics.
 The table of docs/security.md names the same cells.
 """
 
@@ -16,11 +16,11 @@ from support.kafka.java_program import JavaProgram
 from support.security.tls_files import tls_files
 
 CLIENTS = ("kafka_python", "confluent_kafka", "aiokafka")
-"""The methods of their settings, and the functions of their rounds."""
+"""The methods with the settings of the clients, and the functions with their rounds."""
 
 
 class SecuredClients(JavaProgram):
-    """The JVM with Kafka's own clients, as long as the block lasts."""
+    """The JVM with Kafka's own clients, which runs during the block."""
 
     NAME = "SecuredClients"
 
@@ -64,7 +64,7 @@ def test_java_clients(secured: SecuredListeners, java: SecuredClients, login: Lo
 def test_java_clients_with_a_delegation_token(
     secured: SecuredListeners, java: SecuredClients, listener: str, mechanism: str
 ) -> None:
-    """Only Java's clients can say that a login is one with a token (``tokenauth``)."""
+    """Only Java's clients can mark a login as one with a token (``tokenauth``)."""
     login = Login(listener, mechanism)
     made = java.order({"properties": secured.java(login), "token": True})
     settings = secured.java(login, (made["id"], made["hmac"]))

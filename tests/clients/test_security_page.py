@@ -1,4 +1,4 @@
-"""The ten commands of docs/security.md, run as they stand there; only the port is another."""
+"""The ten commands of docs/security.md, run unchanged except for the port."""
 
 import re
 from pathlib import Path

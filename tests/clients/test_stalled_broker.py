@@ -1,4 +1,6 @@
-"""A broker process that is stopped for longer than sessions and transactions last keeps every one of them."""
+"""A broker process that is stopped for longer than session and transaction timeouts keeps all sessions and
+transactions.
+"""
 
 import gc
 import select
@@ -46,7 +48,7 @@ ENDED = ("has expired", "is fenced", "did not join in time", "did not join with 
 
 
 class Classic:
-    """A member of the classic protocol; its heartbeats come from a thread of the client's."""
+    """A member of the classic protocol. A thread of the client sends its heartbeats."""
 
     def __init__(self, servers: str) -> None:
         self._consumer = KafkaConsumer(
@@ -60,7 +62,7 @@ class Classic:
         learn_partitions(self._consumer, "spools")
 
     def poll(self) -> int:
-        """The number of records that came within 0.1 s."""
+        """Polls for 0.1 s; returns the number of records."""
         return sum(map(len, self._consumer.poll(100).values()))
 
     def close(self) -> None:
@@ -82,7 +84,7 @@ class Modern:
         self._consumer.subscribe(["spools"])
 
     def poll(self) -> int:
-        """The number of records that came within 0.1 s."""
+        """Polls for 0.1 s; returns the number of records."""
         message = self._consumer.poll(0.1)
         return int(message is not None and message.error() is None)
 
@@ -91,7 +93,7 @@ class Modern:
 
 
 class Connection:
-    """One connection whose requests are sent without waiting for the answer."""
+    """One connection that sends requests without waiting for answers."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port))
@@ -103,7 +105,7 @@ class Connection:
         self._socket.close()
 
     def begin(self, transactional_id: str, timeout_ms: int) -> tuple[int, int]:
-        """Begins a transaction that reaches a partition; the producer's id and epoch."""
+        """Begins a transaction with a partition; returns the producer's id and epoch."""
         topics = [CreateTopicsRequest.CreatableTopic("spools", 1, 1)]
         self.send(CreateTopicsRequest(topics, 10_000), 7)
         self.receive(CreateTopicsResponse, 7)
@@ -113,7 +115,7 @@ class Connection:
             known = self.receive(InitProducerIdResponse, 4)
             error = known.error_code
             if error:
-                # The topic of the transactions is created for the first coordinator that is looked for.
+                # The topic of transactions is created at the first FindCoordinator.
                 assert error in (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
                 self.send(FindCoordinatorRequest(key_type=1, coordinator_keys=[transactional_id]), 4)
                 self.receive(FindCoordinatorResponse, 4)
@@ -135,7 +137,7 @@ class Connection:
         self._socket.sendall(encode_request(request, version, 7, "transactional"))
 
     def hear_nothing(self, seconds: float) -> None:
-        """Lets time pass; nothing comes meanwhile, not even the end of the connection."""
+        """Waits for a time, in which nothing may arrive, not even the end of the connection."""
         assert select.select([self._socket], [], [], seconds)[0] == []
 
     def receive(self, response: type[Message], version: int) -> Any:
@@ -158,7 +160,7 @@ def read_one(members: list[Classic | Modern]) -> None:
 
 
 def let_time_pass(seconds: float, members: list[Classic | Modern]) -> None:
-    """The clients continue, as applications do."""
+    """Polls the clients for a time, as applications do."""
     end_s = time.monotonic() + seconds
     while time.monotonic() < end_s:
         for member in members:
@@ -189,7 +191,7 @@ def test_a_transaction_goes_on_after_a_stall_for_as_long_as_it_had(tmp_path: Pat
         broker.process.send_signal(signal.SIGSTOP)
         client.hear_nothing(stall_s)
         broker.process.send_signal(signal.SIGCONT)
-        # Longer than the grace after the stall, which is as long as the stall: then transactions may time out again.
+        # Longer than the grace period after the stall, which is as long as the stall. Then transactions time out again.
         client.hear_nothing(rest_s)
         client.send(EndTxnRequest("tx", *identity, True), 3)
         assert client.receive(EndTxnResponse, 3).error_code == 0

@@ -27,7 +27,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
 
 @pytest.fixture(scope="module", params=["none", "required"])
 def tls(request: pytest.FixtureRequest, files: TlsFiles) -> Iterator[tuple[str, bool]]:
-    """(bootstrap servers, whether clients need a certificate)"""
+    """The broker: (bootstrap servers, whether clients need a certificate)."""
     with_key = request.param == "required"
     configs = {
         "listeners": "SSL://127.0.0.1:0",

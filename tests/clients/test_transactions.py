@@ -1,4 +1,4 @@
-"""Transactions with the clients that people use: consume, transform, produce, with aborts, a takeover and a kill -9."""
+"""Transactions with common clients: consume, transform, produce, with aborts, a takeover and a kill -9."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,11 +23,11 @@ class Exactly:
         raise NotImplementedError
 
     def transact(self, topic: str, values: list[int], group: str, offset: int, *, commit: bool) -> None:
-        """One transaction: the values, and that the group has read ``in``-0 up to ``offset``."""
+        """Runs one transaction with the values, and commits that the group has read ``in``-0 up to ``offset``."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Lets go."""
+        """Closes the client."""
         raise NotImplementedError
 
 
@@ -61,7 +61,7 @@ class Confluent(Exactly):
             self._producer.abort_transaction(TIMEOUT_S)
 
     def begin(self, topic: str, value: int) -> None:
-        """Begins a transaction, writes one value, and leaves it so."""
+        """Begins a transaction, writes one value, and leaves it open."""
         self._producer.begin_transaction()
         self._producer.produce(topic, str(value), partition=1)
         assert self._producer.flush(TIMEOUT_S) == 0
@@ -143,7 +143,7 @@ CLIENTS: list[Callable[[str, str], Exactly]] = [Confluent, KafkaPython, Aiokafka
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
-    """One broker for this module; ``in`` is what all groups have read from."""
+    """One broker for this module. All groups have read from ``in``."""
     with OurBroker(tmp_path_factory.mktemp("transactions"), KEYS) as started:
         create(started, "in", 1)
         yield started
@@ -160,7 +160,7 @@ def create(broker: OurBroker, topic: str, partitions: int) -> None:
 
 
 def committed(broker: OurBroker, topic: str) -> list[int]:
-    """Everything in a topic that a reader of committed data sees, from all partitions to their ends."""
+    """All committed values of a topic, from all partitions to their ends."""
     from confluent_kafka import Consumer, KafkaError, TopicPartition
 
     consumer = Consumer(
@@ -249,7 +249,7 @@ def test_transactions_outlive_a_kill(tmp_path: Path, client: type[Exactly]) -> N
         broker.kill()
         broker.start()
         writer.transact("out", [6, 7], "g", 6, commit=True)
-        again = Confluent(broker.bootstrap_servers, "hangs")  # ends what its predecessor left open
+        again = Confluent(broker.bootstrap_servers, "hangs")  # ends the open transaction of its predecessor
         again.transact("out", [8], "g", 8, commit=True)
         assert committed(broker, "out") == [1, 2, 6, 7, 8]
         assert committed_offset(broker, "g") == 8

@@ -1,6 +1,6 @@
-"""Clients meet none of the faults of other brokers and fakes: offsets by time, commits, groups, restarts.
+"""Clients see none of the defects of other brokers and fakes: offsets by time, commits, groups, restarts.
 
-Each is a finding of the field, named beside the test by repository and number.
+Each is a known defect. The test has its repository and issue number.
 """
 
 import threading
@@ -42,7 +42,7 @@ def produce_one_batch(servers: str, topic: str, timestamps: list[int]) -> None:
 
 
 def test_an_offset_by_time_is_the_record_s_not_the_batch_s(kafka_broker: InProcessBroker) -> None:
-    """redpanda#6604, #6606: inside one compressed batch; redpanda#4322: nothing that late gives the end; kop#334."""
+    """redpanda#6604, #6606: inside one compressed batch; redpanda#4322: the end if no record is that late; kop#334."""
     servers = kafka_broker.bootstrap_servers
     produce_one_batch(servers, "by-time", [START_MS + 1_000 * number for number in range(10)])
     consumer = consumer_of(servers, "by-time")
@@ -124,7 +124,7 @@ def test_commits_are_found_after_the_number_of_partitions_was_changed(tmp_path: 
 def test_groups_work_after_the_offsets_topic_was_deleted(
     kafka_broker_factory: Callable[..., InProcessBroker],
 ) -> None:
-    """Found by hostile frames: an administrator may delete it, and it comes back empty."""
+    """Found by hostile frames: an administrator may delete it, and it is created again, empty."""
     broker = kafka_broker_factory()
     servers = broker.bootstrap_servers
     produce_one_batch(servers, "topic", [START_MS] * 3)
@@ -144,7 +144,7 @@ def test_groups_work_after_the_offsets_topic_was_deleted(
 
 
 def test_a_topic_is_gone_when_its_deletion_is_answered_and_may_come_again(kafka_broker: InProcessBroker) -> None:
-    """spring-kafka#1114, faststream#3107: state leaks into the next test, deletion comes late."""
+    """spring-kafka#1114, faststream#3107: state remains in the next test, deletion is late."""
     servers = kafka_broker.bootstrap_servers
     admin = AdminClient({"bootstrap.servers": servers})
     for number in range(5):
@@ -175,7 +175,7 @@ IDEMPOTENT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", CLIENTS)
 def test_an_idempotent_producer_sends_once_over_a_kill(name: str, tmp_path: Path) -> None:
-    """automq#106 and the reason for producer state on disk: a retry after the kill neither doubles nor reorders."""
+    """automq#106, and the reason for producer state on disk: a retry after the kill neither duplicates nor reorders."""
     client = CLIENTS[name]
     count = 20_000
     with OurBroker(tmp_path) as broker:

@@ -1,1 +1,1 @@
-"""Tests that crash, starve and mislead brokers, and what only they use."""
+"""Tests with crashes, exhausted resources and hostile clients, and their helpers."""

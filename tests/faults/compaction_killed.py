@@ -1,4 +1,4 @@
-"""A compaction in a process of its own that is killed (SIGKILL) before its n-th change of the disk."""
+"""A compaction in its own process, which is killed (SIGKILL) before its n-th change of the disk."""
 
 import os
 import signal
@@ -14,10 +14,10 @@ NEVER = 1 << 60
 
 
 class KilledFiles(UnsyncedFiles):
-    """Counts changes of the disk, and kills its process before one of them; a write may be torn."""
+    """Counts changes of the disk, and kills its process before one of them, or during a write."""
 
     def __init__(self, steps_left: int = NEVER, torn_bytes: int | None = None) -> None:
-        """`torn_bytes` of the write that is not done whole are done."""
+        """`torn_bytes`: the bytes of the incomplete write that are written."""
         self.steps = 0
         self._steps_left = steps_left
         self._torn_bytes = torn_bytes

@@ -1,4 +1,4 @@
-"""The parsers of what unknown clients send, and of JAAS texts: one function for each kind of input.
+"""The parsers of input from unknown clients, and of JAAS texts: one function for each kind of input.
 
 A function takes any bytes, and raises only if there is a bug: an exception that no caller expects, a message that does
 not survive its own encoding, plaintext on a TLS connection, an accepted login. :data:`SEEDS` has good inputs to start
@@ -44,7 +44,7 @@ SECRET = "a password that no input contains"
 
 
 def _raised(kind: type[Exception], call: Callable[..., object], *arguments: object) -> Exception | None:
-    """The error of the kind that a call raises; None if it raises none. Another error is a bug, and passes."""
+    """The error of this kind that a call raises; None if it raises none. Another error is a bug, and is raised."""
     try:
         call(*arguments)
     except kind as error:
@@ -56,7 +56,7 @@ def _raised(kind: type[Exception], call: Callable[..., object], *arguments: obje
 
 
 def jaas(data: bytes) -> None:
-    """The text of ``sasl.jaas.config`` and of a JAAS file. An error shows the place, and nothing of a value."""
+    """The text of ``sasl.jaas.config`` and of a JAAS file. An error has the position, but no value."""
     text = data.decode("utf-8", "replace")
     hidden = f'a.B required password="{SECRET}" {text}'
     for parse in (parse_modules, parse_file):
@@ -69,7 +69,7 @@ def jaas(data: bytes) -> None:
 
 
 def scram_messages(data: bytes) -> None:
-    """Each of the four messages. One that is accepted is the same after encoding."""
+    """Each of the four messages. An accepted one must be the same after encoding."""
     for decode in (
         scram.decode_client_first,
         scram.decode_server_first,
@@ -85,7 +85,7 @@ def scram_messages(data: bytes) -> None:
             assert decode(message.encode()) == message
 
 
-# Tokens (JWT), and the message that brings one.
+# Tokens (JWT), and the message with a token.
 
 _KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 _KEYS = parse_jwks(json.dumps({"keys": [{**OKPAlgorithm.to_jwk(_KEY.public_key(), as_dict=True), "kid": "one"}]}))
@@ -93,7 +93,7 @@ _RULES = TokenRules(frozenset({"kafka"}), "tests")
 
 
 def tokens(data: bytes) -> None:
-    """A token as it is, and one whose header and claims are the input, with the right signature."""
+    """The input as a token, and a token with a valid signature whose header and claims are the input."""
     text = data.decode("latin-1")
     header, _, claims = data.partition(b"\0")
     parts = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in (header, claims))
@@ -121,7 +121,7 @@ def _unsecured(text: str) -> BearerToken | None:
         return None
 
 
-# SASL: what comes before a client is known.
+# SASL: requests before authentication.
 
 
 class _Accounts:
@@ -136,23 +136,23 @@ class _Accounts:
         return ScramAccount(self._STORED, "User:bob") if name == "bob" else None
 
     def token(self, token_id: str) -> ScramAccount | None:
-        """No token is known."""
+        """Returns None: no token is known."""
         return None
 
     def decoy(self, name: str) -> ScramCredential:
-        """What others seem to have."""
+        """The account of an unknown user."""
         return self._STORED._replace(salt=b"decoy", stored_key=bytes(32))
 
 
 class _Answers:
     def api_versions(self, frame: memoryview, version: int) -> tuple[Sequence[Part], bool]:
-        """As the broker's, without reading the request."""
+        """The broker's answer, without reading the request."""
         if len(frame) < 10:
             raise ProtocolError("too short")
         return [b"versions"], version <= 4
 
     def illegal_state(self, frame: memoryview, api_key: int, version: int) -> Sequence[Part] | None:
-        """As the broker's."""
+        """The broker's answer."""
         return [b"illegal"]
 
 
@@ -174,7 +174,7 @@ _MECHANISMS: Mechanisms = {
 
 
 def sasl(data: bytes) -> None:
-    """Frames of two bytes size, before a login and in a renewal. None logs in; an end is final."""
+    """Frames with a size of two bytes, before a login and in a renewal. None may log in, and an end is final."""
     for previous in (None, Session("PLAIN", "User:alice")):
         server = SaslServer(_MECHANISMS, {"PLAIN": 1000}, _ANSWERS, previous)
         rest = data
@@ -187,7 +187,7 @@ def sasl(data: bytes) -> None:
 
 
 def bearer_message(data: bytes) -> None:
-    """The first message of OAUTHBEARER. One that is accepted is the same after encoding."""
+    """The first message of OAUTHBEARER. An accepted one must be the same after encoding."""
     try:
         message = decode_client_initial(data)
     except ValueError:
@@ -209,7 +209,7 @@ def _tls() -> tuple[asyncio.AbstractEventLoop, ServerTls, ssl.SSLContext]:
 def tls_records(data: bytes) -> None:
     """Bytes that arrive on a TLS connection: at its start, after a ClientHello, after the handshake, and encrypted.
 
-    The first byte chooses. Only TLS records come back, and only encrypted bytes reach the connection.
+    The first byte chooses the case. Only TLS records may come back, and only encrypted bytes may reach the connection.
     """
     loop, server, client = _tls()
     loop.run_until_complete(_arrives(server, client, data[:1], data[1:]))

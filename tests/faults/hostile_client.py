@@ -1,4 +1,4 @@
-"""A client that does every heavy thing again and again, as a process of its own.
+"""A client that repeatedly sends all heavy requests, in its own process.
 
     python -m faults.hostile_client PORT SEED SHARE
 
@@ -23,14 +23,14 @@ FRAMES_BETWEEN_ROWS = 50
 
 
 class HostileClient:
-    """The process, as the test holds it."""
+    """The process of the client, for the test."""
 
     def __init__(self, port: int, seed: int, share: float) -> None:
         self._command = [sys.executable, "-m", "faults.hostile_client", str(port), str(seed), str(share)]
         self._process: subprocess.Popen[str] | None = None
         self.rounds = 0
         self.ended = threading.Event()
-        """Set when the process prints nothing more."""
+        """Set at the end of the process's output."""
 
     def __enter__(self) -> Self:
         environment = {**os.environ, "PYTHONPATH": str(TESTS)}
@@ -56,20 +56,20 @@ class HostileClient:
 
 
 def one_round(port: int, chance: random.Random, seed: int, prepared: list[Prepared]) -> None:
-    """Everything heavy once, in a random order, with random frames in between."""
+    """Sends all heavy requests once, in a random order, with random frames in between."""
     frames = Heavy(port, patience_s=0.05)
     for heavy in chance.sample(prepared, len(prepared)):
         heavy()
         for _ in range(FRAMES_BETWEEN_ROWS):
             frame = hostile_frame(seed, chance.randrange(1 << 30))
-            # Without an authorizer every client may delete the offsets topic. That harms the others, and must.
+            # Without an authorizer every client may delete the offsets topic, which necessarily harms the others.
             if b"__consumer_offsets" not in frame:
                 frames.send(frame)
     frames.close()
 
 
 def main() -> None:
-    """The hostile process."""
+    """The process of the client."""
     port, seed, share = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
     chance = random.Random(seed)
     prepared = [row(port, Scale(share)) for row in ROWS.values()]

@@ -1,7 +1,7 @@
-"""Frames that no honest client sends, from a seed: mutated requests, random bytes, wrong sizes; honest ones between.
+"""Frames of a hostile client, from a seed: mutated requests, random bytes, wrong sizes, and some valid ones.
 
-``hostile_frame(seed, number)`` is one frame with its size, the same for the same arguments. Names come from a few only,
-so that what the frames do reaches what earlier ones made, and what honest ones among them create stays small.
+``hostile_frame(seed, number)`` is one frame with its size, the same for the same arguments. There are only a few names,
+so that frames refer to the topics and groups of earlier ones, and valid frames do not create many.
 """
 
 import random
@@ -15,7 +15,7 @@ from support.data.messages import MessageGenerator
 
 NAMES = ("a", "b", "group-1", "group-2", "member", "", "__consumer_offsets", "bad name", "x" * 250, "\U0001f9f5")
 LENGTHS = (b"\x7f\xff\xff\xff", b"\x80\0\0\0", b"\xff\xff\xff\xff", b"\0\0\xff\xff", b"\xff\xff\xff\xff\x0f", b"\0")
-"""What a count or a length may claim."""
+"""The values of false counts and lengths."""
 
 
 class FewNames(MessageGenerator):
@@ -33,7 +33,7 @@ def random_request(rng: random.Random) -> tuple[Message, int]:
 
 
 def hostile_frame(seed: int, number: int) -> bytes:
-    """One frame, with its size in front."""
+    """One frame, after its size."""
     rng = random.Random(f"{seed} {number}")
     if rng.random() < 0.1:
         body = rng.randbytes(rng.choice((0, 1, 2, 3, 4, 7, 8, 9, 10, 20, 100, 3000)))
@@ -45,19 +45,19 @@ def hostile_frame(seed: int, number: int) -> bytes:
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         _mutate(rng, frame)
     if rng.random() < 0.9:
-        # Most have a right size, so that what is wrong is found behind it.
+        # Most have the right size, so that the error is found after it.
         frame[:4] = SIZE.pack(len(frame) - 4) if len(frame) >= 4 else b"\0\0\0\0"
     return bytes(frame)
 
 
 def _mutate(rng: random.Random, frame: bytearray) -> None:
-    # Seldom in the header: a refused header reaches no other code.
+    # Seldom in the header, because a refused header does not reach other code.
     at = rng.randrange(min(12 if rng.random() < 0.9 else 0, len(frame)), len(frame) + 1)
     match rng.randrange(20):
         case 0:
             frame[4:8] = rng.randbytes(4)  # another API and version
         case 1:
-            frame[6:8] = rng.randrange(20).to_bytes(2)  # the body of one version under the name of another
+            frame[6:8] = rng.randrange(20).to_bytes(2)  # the body of one version with the number of another
         case 2 | 3:
             del frame[at:]
         case 4 | 5:

@@ -2,11 +2,11 @@
 
     with LiveLoad(bootstrap_servers, seed=7, bytes_per_second=12 << 20) as load:
         ...
-    load.check()        # raises what a thread has met
+    load.check()        # raises the error of a thread
 
-Threads: records into a topic whose retention deletes segments all the time and into one that the cleaner compacts, a
-transactional producer that aborts now and then, a group that reads and commits, and topics that are made, written to,
-deleted and made anew under the same name.
+Threads: records are written to a topic whose retention deletes segments all the time and to one that the cleaner
+compacts, a transactional producer aborts some transactions, a group reads and commits, and topics are created, written
+to, deleted and created again with the same name.
 """
 
 import random
@@ -122,7 +122,7 @@ class LiveLoad:
                 self._transactions(producer, chance)
             except (
                 KafkaException
-            ) as error:  # a retried EndTxn of a slow broker: fatal for the producer, not for the log
+            ) as error:  # a retried EndTxn with a slow broker is fatal for the producer, not for the log
                 if error.args[0].code() != KafkaError.INVALID_TXN_STATE:
                     raise
 
@@ -152,7 +152,7 @@ class LiveLoad:
             policy = chance.choice(("compact", "delete"))
             topic = NewTopic(name, 2, 1, config={**_SEGMENT, "cleanup.policy": policy})
             admin.create_topics([topic])[name].result()
-            # a producer of its own: one that knew the topic before takes its time to know the new one
+            # a new producer: one that knew the old topic would learn of the new one late
             producer = Producer({**self._servers, "linger.ms": 0, "message.timeout.ms": 3000})
             for _ in range(chance.randrange(500)):
                 producer.produce(name, key=str(chance.randrange(50)).encode(), value=chance.randbytes(1000))

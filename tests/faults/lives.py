@@ -1,4 +1,4 @@
-"""Seeded lives of :mod:`.loading_fuzz`: their size, their time, and the line that replays one."""
+"""Seeded lives (test runs) of :mod:`.loading_fuzz`: their size, their time, and the line that replays one."""
 
 import random
 from abc import ABC, abstractmethod
@@ -26,7 +26,7 @@ class SeededLives(ABC):
         self.asked = 0
 
     def run(self, life: int) -> None:
-        """One life. Raises AssertionError with the line that replays it."""
+        """Runs one life. Raises AssertionError with the line that replays it."""
         self.random.seed(f"{self.seed} {life}")
         try:
             self._live()
@@ -35,4 +35,4 @@ class SeededLives(ABC):
 
     @abstractmethod
     def _live(self) -> None:
-        """One life; chance comes from :attr:`random`."""
+        """Runs one life, with randomness from :attr:`random`."""

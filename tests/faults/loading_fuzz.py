@@ -2,10 +2,11 @@
 
     GroupLives(seed).run(life)            # one coordinator's life, by the numbers that a failure prints
 
-A life: the coordinators' own loader loads about a hundred mutated records. Records that it refuses are left out; each
-refusal must be a ProtocolError or a KafkaError (another exception means that a check is missing). The remaining log
-loads. Then clients ask about every group or transactional id, and time passes. No request may raise, and every answer
-must be encodable. At the end the broker is killed, and the log with the records that it has added must load again.
+A life is one test run: the coordinators' own loader loads about a hundred mutated records. Records that it refuses are
+left out; each refusal must be a ProtocolError or a KafkaError (another exception means that a check is missing). The
+remaining log loads. Then clients ask about every group or transactional id, and time passes. No request may raise, and
+every answer must be encodable. At the end the broker is killed, and the log with the records that it has added must
+load again.
 """
 
 import logging
@@ -49,7 +50,7 @@ DAY_MS = 24 * HOUR_MS
 
 
 class Batches:
-    """A log of single batches that is read once, from a place on."""
+    """A log of single batches that is read once, from an offset on."""
 
     def __init__(self, batches: list[bytes]) -> None:
         self._batches = iter(batches)
@@ -108,7 +109,7 @@ class Lives(SeededLives):
         return builder.build()
 
     def _answered(self, version: int) -> Callable[[Any], None]:
-        """Takes an answer, whenever it comes: it must have bytes."""
+        """Takes an answer at any time, which must be encodable."""
         self.asked += 1
 
         def take(response: Message) -> None:
@@ -121,18 +122,18 @@ class Lives(SeededLives):
 
     @abstractmethod
     def _start(self, batches: list[bytes]) -> Any:
-        """A new broker over a log; its core."""
+        """Starts a broker on a log; returns its core."""
 
     @abstractmethod
     def _restart(self) -> None:
-        """Kills the broker and starts it on what is stored."""
+        """Kills the broker and starts it on the stored records."""
 
     @abstractmethod
     def _expect_active(self, when: str) -> None: ...
 
     @abstractmethod
     def _use(self) -> None:
-        """Asks about everything, and lets time pass."""
+        """Sends requests about everything, and lets time pass."""
 
 
 class GroupLives(Lives):

@@ -36,7 +36,8 @@ class MetadataLives(SeededLives):
             if accepted is not None:
                 kept.append(accepted)
         if levels_problem(image.features) is None:
-            # A record may lower metadata.version below what the image holds, which no snapshot of that version carries.
+            # A record may lower metadata.version so that a snapshot of that version cannot have everything in the
+            # image.
             with contextlib.suppress(ProtocolError):
                 for batch in encode_snapshot(image, 1, None, 1, NOW_MS):
                     assert batch

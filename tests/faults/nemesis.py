@@ -25,7 +25,7 @@ class Nemesis:
         self._bag: list[str] = []
 
     def strike(self) -> None:
-        """The next fault; each kind is used before any is repeated."""
+        """Injects the next fault. Each kind is used before any is repeated."""
         if not self._bag:
             self._bag = self._chance.sample(FAULTS, len(FAULTS))
         fault = self._bag.pop()

@@ -1,4 +1,4 @@
-"""Audits in a row of a real Kafka under load: each ends, with true findings only. The broker is sound: so with none."""
+"""Repeated audits of a real Kafka under load: each ends without a finding, because the broker is intact."""
 
 import time
 from pathlib import Path
@@ -31,12 +31,14 @@ OF_A_SOUND_BROKER = frozenset(
         "committed-offset-rewound",
     )
 )
-"""What may be seen of a broker at work; all is information."""
+"""Findings that a busy broker may have. All are of severity INFO."""
 
 OF_A_SLOW_CONSUMER = frozenset(
     ("committed-offset-before-log-start", "consumer-falling-behind", "consumer-stalled", "consumer-stopped")
 )
-"""True findings: a consumer in Python beside such a load does fall behind, once so far that retention passed it."""
+"""True findings: under such a load the consumer in Python falls behind, once so far that retention deleted its
+records.
+"""
 
 
 def audit_under_load(directory: Path, audits: int, bytes_per_second: int) -> tuple[LiveLoad, float, int]:

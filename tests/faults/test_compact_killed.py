@@ -1,8 +1,9 @@
-"""`odradek compact` killed with SIGKILL at any write: a resumed run ends with the bytes of a run that was not killed.
+"""`odradek compact` is killed with SIGKILL at any write. A resumed run writes the same bytes as a run that was not
+killed.
 
-Resumed at once, or after our broker's or Kafka's loader has opened the directory in between, as it is: stopped cleanly
-before the compaction. (A recovery of the whole log would compute the last stable offsets in the transaction indexes
-anew, in Kafka too.) Each rename of the exchange, opened by both, is in tests/storage/log/test_half_done.py.
+It is resumed at once, or after our broker's or Kafka's loader has opened the directory, which was stopped cleanly
+before the compaction. (A recovery of the whole log would recompute the last stable offsets in the transaction indexes,
+also in Kafka.) tests/storage/log/test_half_done.py opens the directory after each rename of the exchange with both.
 """
 
 import random
@@ -33,7 +34,7 @@ def order(directory: Path) -> CompactionOrder:
 
 
 class Killed:
-    """A directory of two partitions, and what a run that is not killed makes of it."""
+    """A directory of two partitions, and its content after a run that was not killed."""
 
     def __init__(self, root: Path, seed: int) -> None:
         self.seed = seed
@@ -48,7 +49,7 @@ class Killed:
         self.expected = segment_bytes(whole)
 
     def at_a_random_moment(self, number: int, oracle: CleanerOracle | None = None) -> None:
-        """Kills a run, and the one that resumes it now and then; checks what the last one leaves."""
+        """Kills a run, and sometimes also the one that resumes it; checks the result of the last one."""
         directory = self.root / "killed"
         shutil.copytree(self.original, directory)
         moments = []

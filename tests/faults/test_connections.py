@@ -1,4 +1,4 @@
-"""Clients that speak another protocol, stop midway, do not read, or vanish: the others are served all the same."""
+"""Clients with another protocol, that stop in a request, do not read, or disappear: other clients are still served."""
 
 import contextlib
 import random
@@ -26,7 +26,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
-    """One broker for this module; in the end it has logged no error and stops cleanly."""
+    """One broker for this module. At the end it has logged no error and stops cleanly."""
     with OurBroker(tmp_path_factory.mktemp("faults")) as started:
         yield started
         assert started.stop() == 0
@@ -107,7 +107,7 @@ def test_half_sent_frames_take_no_memory(broker: OurBroker) -> None:
     before = resident_bytes(broker.pid)
     connections = [connect(broker) for _ in range(100)]
     for connection in connections:
-        # As much as may be announced, and a little of it: 10 GB are promised.
+        # Each announces the maximum and sends a little of it: 10 GB are announced.
         connection.sendall(SIZE.pack(100 * MEGABYTE) + b"\0\x12\0\0" + bytes(2000))
     check_that_it_serves(broker)
     assert resident_bytes(broker.pid) - before < 50 * MEGABYTE
@@ -124,7 +124,7 @@ def test_a_frame_may_come_byte_by_byte(broker: OurBroker) -> None:
 
 
 def send_in_background(connection: socket.socket, data: bytes) -> threading.Thread:
-    """Sends from a thread, which ends when all is sent or the connection is closed."""
+    """Sends from a thread, which ends when everything is sent or the connection is closed."""
 
     def send() -> None:
         with contextlib.suppress(OSError):
@@ -136,7 +136,7 @@ def send_in_background(connection: socket.socket, data: bytes) -> threading.Thre
 
 
 def commit_large_metadata(broker: OurBroker, group: str, topic: str, partitions: int) -> None:
-    """Commits the largest text that an offset may carry (offset.metadata.max.bytes), for every partition."""
+    """Commits the largest metadata of an offset (offset.metadata.max.bytes) for every partition."""
     partition = OffsetCommitRequest.OffsetCommitRequestPartition
     committed = [partition(index, 1, committed_metadata="m" * 4096) for index in range(partitions)]
     topics = [OffsetCommitRequest.OffsetCommitRequestTopic(name=topic, partitions=committed)]
@@ -147,7 +147,7 @@ def commit_large_metadata(broker: OurBroker, group: str, topic: str, partitions:
 
 
 def test_a_client_that_does_not_read_is_not_read_from(broker: OurBroker) -> None:
-    """Far more answers than a socket holds: the broker stops reading, keeps none, and loses none."""
+    """With far more answers than a socket buffers, the broker stops reading, buffers none, and loses none."""
     count, partitions = 300, 100
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     admin.create_topics([NewTopic("wide", partitions)])["wide"].result(PATIENCE_S)
@@ -175,7 +175,7 @@ def test_a_client_that_does_not_read_is_not_read_from(broker: OurBroker) -> None
 
 
 def test_a_reader_of_large_fetches_that_does_not_read(broker: OurBroker) -> None:
-    """1.2 GB of answers are asked for and two are read: no answer is made before the one before it has left."""
+    """Requests 1.2 GB of answers and reads two: an answer is made only after the previous one was sent."""
     value_bytes, values, fetches = 500_000, 60, 40
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for _ in range(values):
@@ -211,7 +211,9 @@ def test_a_reader_of_large_fetches_that_does_not_read(broker: OurBroker) -> None
 
 
 def test_clients_that_vanish_while_they_wait(broker: OurBroker) -> None:
-    """The client of a long poll resets: the broker does not write to it and logs no error (see the fixture)."""
+    """The client of a long poll resets its connection. The broker does not write to it and logs no error (see the
+    fixture).
+    """
     check_that_it_serves(broker)
     fetch = FetchRequest(
         max_wait_ms=300,
@@ -231,7 +233,7 @@ def test_clients_that_vanish_while_they_wait(broker: OurBroker) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close() resets
         connection.sendall(encode_request(fetch, 11, 1, "gone"))
         connection.close()
-    # One that stays gets its answer when its wait is over: by then the others' are over too.
+    # A client that stays gets its answer at the end of its wait, when the waits of the others are over, too.
     with connect(broker) as connection:
         connection.sendall(encode_request(fetch, 11, 2, "stays"))
         assert int.from_bytes(receive(connection)[:4]) == 2

@@ -1,4 +1,4 @@
-"""The checks of histories under fire: a clean history has no anomaly, and each planted one is found under its name."""
+"""The checks of histories under fire: a clean history has no anomaly, and each injected one is found by its name."""
 
 import json
 import os
@@ -34,7 +34,9 @@ from support.fire.worker_process import TESTS, FireWorker
 
 
 def clean() -> History:
-    """1 and 2 are plain, 11 and 12 idempotent, 21 and 22 committed, 31 aborted, 41 unknown; two readers."""
+    """A clean history: records 1 and 2 are plain, 11 and 12 idempotent, 21 and 22 committed, 31 aborted, 41 unknown;
+    two readers.
+    """
     history = History()
     history.sends = [
         Send("p", PLAIN, 1, 0, None),
@@ -316,7 +318,7 @@ def test_a_clock_jumps_while_its_process_runs(tmp_path: Path) -> None:
 
 
 def test_a_record_that_its_producer_sent_under_two_epochs_is_no_duplicate() -> None:
-    """A broker cannot know a batch again under another producer epoch; under the same one it is a duplicate."""
+    """A broker cannot recognize a batch with another producer epoch. With the same one it is a duplicate."""
     history = clean()
     repeat(history)
     value = next(value for value in history.final.values() if list(history.final.values()).count(value) > 1)

@@ -1,4 +1,4 @@
-"""A full disk is a state: writers at full rate on 64 MiB, down to 0 bytes free, with starts and stops there."""
+"""A broker with a full disk stays up: writers at full rate on 64 MiB, down to 0 bytes free, with starts and stops."""
 
 import asyncio
 import os
@@ -80,7 +80,7 @@ def run(directory: Path, seconds: float) -> None:
 
 
 def fill_up_and_start_at_0_bytes(disk: SmallDisk, broker: OurBroker, reader: Reader) -> None:
-    """Commits, creations and deletions continue at 0 bytes; so do starts, after kill -9 and after a clean stop."""
+    """Commits, creations and deletions continue at 0 bytes, also starts after kill -9 and after a clean stop."""
     servers = broker.bootstrap_servers
     filler = disk.seen_from_here / "filler"
     eventually("the disk to get full", lambda: REFUSED in broker.log())
@@ -99,9 +99,9 @@ def fill_up_and_start_at_0_bytes(disk: SmallDisk, broker: OurBroker, reader: Rea
 
 
 def recovers_alone(disk: SmallDisk, broker: OurBroker, rolling: list[Writer], kept: Writer) -> None:
-    """Files are removed; then what fills the disk again is a topic, and that is deleted."""
+    """The broker recovers after files are removed, and after a topic that fills the disk again is deleted."""
     servers = broker.bootstrap_servers
-    # All counts before the room comes: one writer may have used it up before the others are looked at.
+    # All counts before space is freed: one writer may use it up before the others are checked.
     before = [(writer, len(writer.offsets)) for writer in [*rolling, kept]]
     refusals = broker.log().count(REFUSED)
     (disk.seen_from_here / "filler").unlink()
@@ -189,7 +189,7 @@ def test_every_client_tries_again_until_there_is_room(tmp_path: Path) -> None:
 
 
 def answer_to_one(servers: str, partition: int, **settings: int) -> KafkaError | None:
-    """Produces one record to a partition of topic t; its error, or None."""
+    """Produces one record to a partition of topic t; returns its error, or None."""
     answers: list[KafkaError | None] = []
     producer = Producer({"bootstrap.servers": servers, **settings})
     producer.produce("t", b"x", partition=partition, on_delivery=lambda error, _: answers.append(error))
@@ -210,7 +210,7 @@ def test_a_full_directory_leaves_the_others_alone(tmp_path: Path) -> None:
             fill(disk.seen_from_here / "filler")
             eventually("the disk to be full", lambda: REFUSED in broker.log())
             assert answer_to_one(servers, 1 - full) is None
-            # It is refused and tries again until its time is over; the other one may take as long as it likes.
+            # It is refused and retries until its timeout; the other one has no time limit.
             assert answer_to_one(servers, full, **{"message.timeout.ms": 2000}) is not None
             assert broker.stop() == 0
 
@@ -224,7 +224,7 @@ def test_a_stop_that_one_directory_refuses_closes_the_others_cleanly(tmp_path: P
             eventually("the reserve", (disk.seen_from_here / RESERVE_FILE).exists)
             fill(disk.seen_from_here / "filler")
             eventually("the disk to be full", lambda: REFUSED in broker.log())
-            (disk.seen_from_here / RESERVE_FILE).write_bytes(b"")  # room was made in the wrong place
+            (disk.seen_from_here / RESERVE_FILE).write_bytes(b"")  # space was freed in the wrong place
             fill(disk.seen_from_here / "filler")
             assert broker.stop() == 1
             assert f"stopped, but not cleanly: KAFKA_STORAGE_ERROR: {disk.mount_point}" in broker.log()

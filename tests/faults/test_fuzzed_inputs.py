@@ -1,7 +1,7 @@
-"""Parsers that read from unknown clients get the inputs that a coverage-guided fuzzer has kept.
+"""Parsers of input from unknown clients get the inputs that a coverage-guided fuzzer has kept.
 
-``support/security/fuzz.py`` runs the fuzzer. ``fuzzed/<target>.hex`` has inputs that reached code of their own, one a
-line; an input that once failed belongs there, too. Mutations of them follow; a failure prints the input.
+``faults/fuzz.py`` runs the fuzzer. ``fuzzed/<target>.hex`` has inputs that reached new code, one on each line, and
+inputs that once failed. The tests use them and mutations of them. A failure prints the input.
 """
 
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_kept_inputs_and_their_mutations(name: str) -> None:
 
 
 def test_a_target_finds_a_message_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The targets can fail: here a decoder forgets the authorization id after the first time."""
+    """The targets can fail: here a decoder drops the authorization id after its first call."""
     found = iter([ClientInitial("a.b.c", "alice"), ClientInitial("a.b.c")])
     monkeypatch.setattr(fuzz_targets, "decode_client_initial", lambda data: next(found))
     with pytest.raises(AssertionError):

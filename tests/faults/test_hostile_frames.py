@@ -1,6 +1,6 @@
-"""Random and mutated frames into a listening broker: it serves throughout and stays as small as it was.
+"""Random and mutated frames to a running broker: it keeps serving, and its memory does not grow.
 
-They come on a listener without SASL, on one with SASL before a login, and on connections that have logged in. The seed
+They are sent to a listener without SASL, to one with SASL before a login, and on authenticated connections. The seed
 is printed with a failure; ``FAULTS_SEED=<seed>`` sends the same frames again.
 """
 
@@ -60,7 +60,7 @@ class Attack:
         self.answered = 0
 
     async def send(self, numbers: range) -> None:
-        """Sends the frames of these numbers; returns when each was answered, refused or parked."""
+        """Sends the frames of these numbers; returns when each was answered, refused or left waiting."""
         waiting = iter(numbers)
         await asyncio.gather(*(self._worker(waiting) for _ in range(CONNECTIONS)))
 
@@ -98,7 +98,7 @@ class Attack:
         return reader, writer
 
     async def _is_answered(self, reader: asyncio.StreamReader) -> bool:
-        """Whether the probe is answered: False if a later request was answered and some time has passed."""
+        """Whether the probe is answered. False if a later request was answered, and some time has passed."""
         reading = asyncio.ensure_future(self._read_probe(reader))
         await asyncio.wait([reading], timeout=ANSWER_WITHIN_S)
         if not reading.done():
@@ -111,7 +111,7 @@ class Attack:
         return True
 
     async def _ask_from_elsewhere(self) -> None:
-        """An honest question on a connection of its own, however long the broker takes on a busy machine."""
+        """Sends a valid request on another connection and waits for the answer without a time limit."""
         async with asyncio.timeout(PATIENCE_S):
             reader, writer = await asyncio.open_connection("127.0.0.1", self._honest_port)
             writer.write(encode_request(ApiVersionsRequest(), 0, PROBE_ID, "honest"))
@@ -119,7 +119,7 @@ class Attack:
             writer.close()
 
     async def _read_probe(self, reader: asyncio.StreamReader) -> None:
-        """Reads answers until the probe's: then everything before it has been dealt with."""
+        """Reads answers up to the probe's. Then all earlier frames were handled."""
         while True:
             (size,) = SIZE.unpack(await reader.readexactly(4))
             answer = await reader.readexactly(size)
@@ -130,7 +130,7 @@ class Attack:
 
 
 def check_that_it_serves(broker: OurBroker, round_number: int) -> None:
-    """An honest client produces a record and reads it back."""
+    """Asserts that a well-behaved client can produce a record and read it."""
     topic = f"honest-{round_number}"
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     producer.produce(topic, b"value")
@@ -162,7 +162,7 @@ def attack(directory: Path, count: int, kind: str) -> None:
         errors = [number for number, line in enumerate(lines) if "Traceback" in line or " ERROR " in line]
         assert not errors, "\n".join([replay, *lines[errors[0] : errors[0] + 40]])
         refusals = sum("closing the connection" in line for line in lines)
-        # One line for each at most; one that was given up here as parked may be refused later there.
+        # At most one line for each. A frame that is regarded as waiting here may be refused later by the broker.
         assert 0 < refusals <= sender.closed + sender.parked, replay
         if kind != BEFORE_LOGIN:  # almost every frame is the last one there
             assert sender.answered > count // 10, f"most frames should get past the header; {replay}"

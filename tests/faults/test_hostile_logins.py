@@ -1,7 +1,9 @@
-"""Hostile clients of SASL listeners, before and after their login: others are served, and the log stays true and small.
+"""Hostile clients of SASL listeners, before and after their login: others are served, and the log stays correct and
+small.
 
-The neighbour asks the PLAINTEXT listener of the same broker all the time; the loop serves both. The table of
-docs/security.md names the attacks; ``test_hostile_tls.py`` and ``test_hostile_frames.py`` have the others.
+The neighbour sends requests to the PLAINTEXT listener of the same broker all the time, which the same event loop
+serves. The table of docs/security.md lists the attacks; ``test_hostile_tls.py`` and ``test_hostile_frames.py`` have the
+others.
 """
 
 import socket
@@ -41,7 +43,7 @@ FORGED = "x\n2026-01-01 00:00:00 ERROR forged\r\n\x1b[2J\x00"
 
 
 class TalkativeBroker(OurBroker):
-    """A broker that logs all that it can."""
+    """A broker that logs at level DEBUG."""
 
     program = ("-m", "odradek", "serve", "--log-level", "debug")
 
@@ -63,7 +65,7 @@ def fair(neighbour: Neighbour) -> None:
 
 
 def test_large_frames_that_are_only_announced(broker: OurBroker) -> None:
-    """20 clients that have logged in announce 100 MiB and send 12 bytes; before a login that closes the connection."""
+    """20 authenticated clients announce 100 MiB and send 12 bytes. Before a login this closes the connection."""
     announced = struct.pack(">i", 100 << 20) + bytes(12)
     with Neighbour(broker.port, broker.pid) as neighbour, ExitStack() as opened:
         for _ in range(20):
@@ -80,7 +82,7 @@ def test_large_frames_that_are_only_announced(broker: OurBroker) -> None:
 
 
 def test_silent_and_dripping_clients_are_closed_in_time(broker: OurBroker) -> None:
-    """100 clients send nothing, or a byte now and then; one that has logged in stays."""
+    """100 clients send nothing, or occasionally a byte. An authenticated one stays connected."""
     handshake = encode_request(SaslHandshakeRequest("PLAIN"), 1, 1, "")
     with Neighbour(broker.port, broker.pid) as neighbour, ExitStack() as opened:
         stays = SaslLine(users(broker)).plain("alice", SECRET)
@@ -137,7 +139,7 @@ def test_names_forge_no_line_of_the_log(broker: OurBroker) -> None:
 
 
 def test_the_log_is_small_and_shows_no_secret(broker: OurBroker) -> None:
-    """All of the above, at the level DEBUG."""
+    """After all of the above, at level DEBUG."""
     log = broker.log()
     assert len(log) < 200_000
     assert not [text for text in (SECRET, GUESS, "Traceback", " ERROR ") if text in log.replace(repr(FORGED)[1:-1], "")]

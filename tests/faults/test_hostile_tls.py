@@ -1,6 +1,7 @@
 """Hostile clients of a TLS listener: other clients are served throughout, and memory stays bounded.
 
-The neighbour asks the PLAINTEXT listener of the same broker all the time; the loop serves both.
+The neighbour sends requests to the PLAINTEXT listener of the same broker all the time, which the same event loop
+serves.
 """
 
 import contextlib
@@ -62,7 +63,7 @@ def open_connection(port: int) -> socket.socket:
 
 
 def asked_over_tls(port: int, context: ssl.SSLContext) -> None:
-    """Asks for ApiVersions over TLS, as any client does first."""
+    """Sends ApiVersions over TLS, as any client does first."""
     with context.wrap_socket(open_connection(port), server_hostname="localhost") as one:
         one.sendall(API_VERSIONS)
         size = struct.unpack(">i", one.recv(4))[0]
@@ -80,7 +81,7 @@ def fair(neighbour: Neighbour) -> None:
 
 
 def test_a_flood_of_half_handshakes(broker: OurBroker, secure_port: int, trusting: ssl.SSLContext) -> None:
-    """2,000 clients ask for a handshake at once and never finish it."""
+    """2,000 clients start a handshake at once and never finish it."""
     hello = client_hello(trusting)
     with Neighbour(broker.port, broker.pid) as neighbour, contextlib.ExitStack() as opened:
         for _ in range(2_000):
@@ -122,7 +123,7 @@ def test_large_frames_that_are_only_announced(broker: OurBroker, secure_port: in
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_bytes_at_any_point(broker: OurBroker, secure_port: int, trusting: ssl.SSLContext, seed: int) -> None:
-    """500 connections a seed send garbage at a random point of a TLS connection, and break off."""
+    """For each seed, 500 connections send garbage at a random point of a TLS connection, and close it."""
     random = Random(seed)
     hello = client_hello(trusting)
     with Neighbour(broker.port, broker.pid) as neighbour:

@@ -1,4 +1,5 @@
-"""Well-behaved clients beside hostile ones: members stay in their groups, transactions commit, memory stays flat.
+"""Well-behaved clients together with hostile ones: members stay in their groups, transactions commit, memory stays
+flat.
 
 ``make test-long-mixed`` runs for ten minutes. The seed of the hostile client is printed with a failure;
 ``MIXED_LOAD_SEED=<seed>`` repeats its requests.
@@ -39,7 +40,7 @@ CONFIGS = {
 
 
 class Worker(threading.Thread):
-    """Calls one thing again and again until told to stop; what it raised is raised by :meth:`end`."""
+    """Calls a function repeatedly until it must stop. :meth:`end` raises its error."""
 
     def __init__(self, what: Callable[[], None]) -> None:
         super().__init__(daemon=True)
@@ -57,7 +58,7 @@ class Worker(threading.Thread):
             self._failure = failure
 
     def end(self) -> None:
-        """Stops after the call that is under way; raises what a call has raised."""
+        """Stops after the current call; raises the error of a call."""
         self._stop_asked.set()
         self.join(PATIENCE_S)
         assert not self.is_alive(), "a worker hangs"
@@ -96,7 +97,9 @@ def topics(port: int) -> Callable[[], None]:
 
 
 async def members(port: int, until: Callable[[], bool]) -> None:
-    """Members of both protocols heartbeat until told to leave; an AssertionError if one was expelled or rebalanced."""
+    """Members of both protocols send heartbeats until they must leave. Raises AssertionError if one was removed or
+    rebalanced.
+    """
     asking = Asking(port, PATIENCE_S)
     assert asking.create("watched", MEMBERS) == 0
     topic_id = asking.ask(create(["ids"], 1), 7).topics[0].topic_id
@@ -119,7 +122,9 @@ async def members(port: int, until: Callable[[], bool]) -> None:
 
 
 def mixed(directory: Path, rounds: int, seconds: float, share: float, seed: int) -> str:
-    """Runs everything until the hostile client has done ``rounds`` rounds and the time is over; returns figures."""
+    """Runs everything until the hostile client has completed ``rounds`` rounds and the time is over; returns
+    measurements.
+    """
     with OurBroker(directory, CONFIGS) as broker:
         assert Asking(broker.port).create("orders", 3) == 0
         workers = [Worker(transactions(broker.bootstrap_servers)), Worker(topics(broker.port))]

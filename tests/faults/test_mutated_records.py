@@ -1,7 +1,7 @@
-"""Records that no broker writes, in the logs of the internal topics: nothing but their own partition may suffer.
+"""Records that no broker writes, in the logs of the internal topics: they may only affect their own partition.
 
-Without ``__cluster_metadata`` there is nothing to serve by: a bad record there ends the start, with one line. A failure
-prints the line that replays it. ``tests/faults/loading_fuzz.py`` says what a life is.
+A broker cannot serve without ``__cluster_metadata``: a bad record there ends the start with one line. A failure prints
+the line that replays it. ``tests/faults/loading_fuzz.py`` defines a life.
 """
 
 import logging
@@ -31,19 +31,19 @@ CI_RECORDS = 100_000
 LONG_RECORDS = 1_000_000
 FEW_SEED, CI_SEED, LONG_SEED = 1, 40_000, 41_000
 LIVES_PER_SEED = 400
-"""After this many lives the values are drawn anew, from the next seed."""
+"""After this many lives, values come from the next seed."""
 
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """Without the millions of log lines of groups that come and go."""
+    """Disables the millions of log lines of created and removed groups."""
     logging.disable(logging.ERROR)
     yield
     logging.disable(logging.NOTSET)
 
 
 def run(kind: str, seed: int, records: int) -> None:
-    """Enough lives for a number of records."""
+    """Runs enough lives for a number of records."""
     lives_left = -(-records // RECORDS_PER_LIFE)
     while lives_left:
         lives = KINDS[kind](seed)
@@ -63,7 +63,7 @@ def test_a_few_mutated_records(kind: str) -> None:
 @pytest.mark.ci
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutated_records(kind: str) -> None:
-    """100,000 in all."""
+    """There are 100,000 records in all."""
     run(kind, CI_SEED, CI_RECORDS // len(KINDS))
 
 
@@ -81,9 +81,9 @@ REAL_SEED = 42_000
 
 @pytest.mark.ci
 def test_mutated_records_through_produce_kill_and_start(tmp_path: Path) -> None:
-    """The broker serves whatever clients produce into its own topics, before and after each kill.
+    """The broker keeps serving after any records of clients in its internal topics, before and after each kill.
 
-    A partition that can't be loaded is named in one line at each start, and the others serve.
+    A partition that can't be loaded is logged in one line at each start, and the others are served.
     """
     keys = {"offsets.topic.num.partitions": f"{PARTITIONS}", "transaction.state.log.num.partitions": f"{PARTITIONS}"}
     rng = random.Random(REAL_SEED)
@@ -107,7 +107,7 @@ def test_mutated_records_through_produce_kill_and_start(tmp_path: Path) -> None:
             assert "Traceback" not in said
             failed = re.findall(r"(__\w+-\d+) cannot be loaded", said)
             assert len(failed) == len(set(failed))
-            assert len(failed) <= 2 * PARTITIONS  # the log's budget of bytes may leave some out
+            assert len(failed) <= 2 * PARTITIONS  # the log's limit of bytes may drop some lines
             places = re.findall(r"cannot be loaded; .*/__\w+-\d+/\d+\.log, offset \d+, ", said)
             assert len(places) == len(failed)
         assert failed, "nothing was refused: the records were not mutated"
@@ -119,7 +119,7 @@ def test_mutated_records_through_produce_kill_and_start(tmp_path: Path) -> None:
 
 
 def make_internal_topics(side: Side) -> None:
-    """Both topics are there, and the broker answers."""
+    """Creates both topics, and waits until the broker answers."""
     for key_type in (0, 1):
         found: Any = side.raw(groups.FindCoordinatorRequest("any", key_type), 2)
         assert found.error_code == 0
@@ -130,7 +130,7 @@ def make_internal_topics(side: Side) -> None:
 
 
 def produce_as_admin(side: Side, topic: str, index: int, key: bytes | None, value: bytes | None) -> None:
-    """Produces one record with the client id that may write to internal topics; it is stored, or refused."""
+    """Produces one record with the client id that may write to internal topics. It is stored or refused."""
     builder = BatchBuilder()
     builder.append(NOW_MS, key, value)
     answer: Any = side.raw(produce_request(topic, builder.build(), partition=index), 9, "__admin_client")

@@ -66,7 +66,7 @@ def test_produce_restart_and_compaction_without_the_calls_that_macos_lacks(
         broker.kill()
         broker.start()
         while "cleaned offsets" not in broker.log():
-            with pytest.raises(subprocess.TimeoutExpired):  # it serves on
+            with pytest.raises(subprocess.TimeoutExpired):  # it continues to serve
                 broker.process.wait(0.05)
         assert set(keys_of(broker)) == {b"%d" % number for number in range(KEYS)}
         assert broker.stop() == 0
@@ -130,7 +130,7 @@ def test_a_sync_that_fails_is_not_taken_for_a_missing_one(tmp_path: Path, monkey
 
 @pytest.mark.ci
 def test_every_call_exists_on_macos() -> None:
-    """mypy knows each system's calls: one that macOS lacks is an error unless the code asks for it first."""
+    """mypy knows the calls of each system: one that macOS lacks is an error unless the code checks for it."""
     command = [sys.executable, "-m", "mypy", "--strict", "--platform", "darwin", "-p", "odradek"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout

@@ -1,6 +1,7 @@
-"""Every small file that a start reads: unreadable, torn, or filled with garbage.
+"""Every small file that a start reads: unreadable, truncated, or filled with garbage.
 
-The start continues, or ends with one line that names the file, never with a traceback. Other directories are served.
+The start continues, or ends with one line that has the file's path, never with a traceback. Other directories are
+served.
 """
 
 import errno
@@ -49,13 +50,13 @@ ERRORS = [errno.EIO, errno.EACCES, errno.EISDIR, errno.ELOOP, errno.ESTALE]
 
 
 def in_part(cases: Iterable[Any], always: Container[Any]) -> list[Any]:
-    """All cases; those that are not in ``always`` take a minute together and are left to CI."""
+    """All cases. Those not in ``always`` take a minute together and run only in CI."""
     return [case if case in always else pytest.param(case, marks=pytest.mark.ci) for case in cases]
 
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The directories of a broker, with some of everything: as it was killed, and as it was stopped."""
+    """The directories of a broker with files of every kind, after a kill and after a stop."""
     home = tmp_path_factory.mktemp("stopped")
     broker = started(home / "clean")
     assert Asking(broker.port).create("orders", PARTITIONS) == OK
@@ -66,7 +67,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     consumer.assign([TopicPartition("orders", 0)])
     consumer.commit()
     consumer.close()
-    broker.restart()  # snapshots of producers are there now
+    broker.restart()  # now producer snapshots exist
     with KafkaProducer(bootstrap_servers=broker.bootstrap_servers, enable_idempotence=True) as producer:
         for partition in range(PARTITIONS):
             producer.send("orders", b"two", partition=partition)
@@ -93,7 +94,7 @@ def home(request: pytest.FixtureRequest, stopped: tuple[Path, Path], tmp_path: P
 
 
 def victim(home: Path, directory: str, name: str) -> Path:
-    """The file in a log directory, or in the first partition there of which it has one."""
+    """The file in a log directory, or in the first of its partitions that has one."""
     if name in ROOT_FILES:
         return home / directory / name
     found = sorted((home / directory).glob(f"orders-*/{name}"))
@@ -113,7 +114,7 @@ class RefusingFiles(ReservedFiles):
 
 
 def outcome(home: Path, caplog: pytest.LogCaptureFixture, path: Path) -> dict[int, int]:
-    """Starts and asks for everything; the error code of each partition."""
+    """Starts a broker and fetches everything; returns the error code of each partition."""
     broker = made(home)
     caplog.clear()
     broker.start()
@@ -121,7 +122,7 @@ def outcome(home: Path, caplog: pytest.LogCaptureFixture, path: Path) -> dict[in
         codes = {partition: Asking(broker.port).fetch("orders", partition)[0] for partition in range(PARTITIONS)}
         assert set(codes.values()) <= {OK, STORAGE_ERROR, NOT_LEADER}
         if set(codes.values()) != {OK}:
-            # A fetch may be answered before the broker has opened the log by itself, which is what is logged.
+            # A fetch may be answered before the broker opens the log itself, which causes the line.
             eventually(lambda: f"no line about {path}: {caplog.messages}", lambda: is_named(caplog, path))
     finally:
         broker.stop()
@@ -173,7 +174,7 @@ def test_a_directory_with_the_metadata_ends_the_start_with_one_line(
 ) -> None:
     path = victim(home, "one", name)
     if name == "partition.metadata":
-        path = home / "one" / "unknown-0" / name  # of a topic that the metadata doesn't know, so a start reads it
+        path = home / "one" / "unknown-0" / name  # of a topic that is not in the metadata, so a start reads it
         shutil.copytree(victim(home, "one", name).parent, path.parent)
     monkeypatch.setattr(RefusingFiles, "refused", path, raising=False)
     monkeypatch.setattr(RefusingFiles, "error", errno.EIO, raising=False)

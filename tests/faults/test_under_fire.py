@@ -1,7 +1,7 @@
-"""Writers, readers and transfers between accounts, while broker and clients are killed, stopped and taken over.
+"""Writers, readers and transfers between accounts, while broker and clients are killed, paused and replaced.
 
-Every process keeps a journal. ``support.fire.checks``, which lists the promises to each writer, checks the journals and
-the final contents of the topics. ``FIRE_SEED`` sets the schedule of faults.
+Every process keeps a journal. ``support.fire.checks``, which lists the guarantees for each writer, checks the journals
+and the final contents of the topics. ``FIRE_SEED`` sets the schedule of faults.
 """
 
 import os
@@ -30,7 +30,7 @@ JAVA_TELLER = (TELLER, "teller-java")
 
 
 def under_fire(directory: Path, seed: int, *, faults: int | None, seconds: float) -> list[str]:
-    """The whole run, with a number of faults or as many as fit a time; returns the schedule."""
+    """Runs everything, with a number of faults or as many as fit into a time; returns the schedule."""
     commands = {JAVA_TELLER[1]: [*java_arguments(heap="128m"), java_class("Teller")]}
     chance = Random(seed)
     with OurBroker(directory, CONFIGS) as broker:
@@ -60,7 +60,7 @@ def given_seed(default: int) -> int:
 @pytest.mark.java
 @pytest.mark.timeout(1800)
 def test_nothing_promised_is_broken_under_fire(tmp_path: Path) -> None:
-    """Each fault once."""
+    """With each fault once."""
     java_or_skip()
     under_fire(tmp_path, given_seed(30_001), faults=7, seconds=0)
 
@@ -68,7 +68,7 @@ def test_nothing_promised_is_broken_under_fire(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.java
 def test_ten_minutes_under_fire(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A schedule of faults without an end."""
+    """With an endless schedule of faults."""
     java_or_skip()
     lines = under_fire(tmp_path, given_seed(30_002), faults=None, seconds=600)
     with capsys.disabled():

@@ -1,4 +1,4 @@
-"""A system that lacks what Linux has, for processes started with :func:`environment`: a model of macOS.
+"""A system without Linux's calls, for processes started with :func:`environment`: a model of macOS.
 
 Python runs a ``sitecustomize`` before anything of ours is imported, so our modules see the system as it would be there:
 no fdatasync and no posix_fallocate, an F_FULLFSYNC, and descriptors that setrlimit doesn't raise to "unlimited".
@@ -44,7 +44,7 @@ fcntl.fcntl, resource.setrlimit, resource.getrlimit = full_sync, limited, unlimi
 
 
 def environment(directory: Path, *, refuses_full_sync: bool = False) -> dict[str, str]:
-    """This process's environment, with a Python in which only macOS's calls are there.
+    """This process's environment, with a Python in which only macOS's calls exist.
 
     ``directory`` gets the ``sitecustomize`` and ``synced``, the paths that F_FULLFSYNC was called for, one on a line.
     ``refuses_full_sync``: the file system is one that lacks it, such as a network share.

@@ -1,4 +1,4 @@
-"""Questions to coordinators against a scripted broker: in which batches, what is asked again, what fails at last."""
+"""Requests to coordinators with a scripted broker: their batches, retries, and final failures."""
 
 import asyncio
 from collections import Counter
@@ -34,7 +34,7 @@ Result = DeleteGroupsResponse.DeletableGroupResult
 
 
 class ScriptedBroker:
-    """The only broker of a cluster. ``errors``: what it answers first about a group, before it deletes it.
+    """The only broker of a cluster. ``errors``: group -> the errors that it returns before it deletes the group.
 
     The group id "" stands for FindCoordinator and for ListGroups themselves.
     """
@@ -89,7 +89,7 @@ class ScriptedBroker:
 
 @asynccontextmanager
 async def admin_of(broker: ScriptedBroker, timeout_ms: float = 60_000) -> AsyncIterator[GroupAdmin]:
-    """An admin client of it."""
+    """An admin client of the broker."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -152,7 +152,7 @@ async def test_a_coordinator_that_is_not_there_yet() -> None:
 
 
 async def test_the_time_is_over() -> None:
-    """An AdminError at the end of the time limit has the results that came before it."""
+    """An AdminError at the end of the time limit has the results so far."""
     broker = ScriptedBroker({"a": [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 10_000})
     async with admin_of(broker, timeout_ms=50) as admin:
         with pytest.raises(AdminError) as failed:

@@ -1,4 +1,4 @@
-"""A connection against scripted brokers: versions, matching, time-outs, and servers that are not Kafka."""
+"""A connection to scripted brokers: versions, matching of answers, timeouts, and servers that are not Kafka."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -32,7 +32,7 @@ Answer = Callable[[int, int, int, memoryview], Awaitable[list[bytes | memoryview
 
 
 def versions(**highest: int) -> ApiVersionsResponse:
-    """ApiVersions, Metadata and DescribeCluster from version 0 to those named."""
+    """ApiVersions, Metadata and DescribeCluster from version 0 to the given versions."""
     keys = {"api_versions": ApiVersionsRequest.API_KEY, "metadata": MetadataRequest.API_KEY}
     return ApiVersionsResponse(
         api_keys=[ApiVersionsResponse.ApiVersion(keys[name], 0, version) for name, version in highest.items()]
@@ -45,7 +45,7 @@ def frame(message: Message, version: int, correlation_id: int) -> list[bytes | m
 
 @asynccontextmanager
 async def scripted(answer: Answer) -> AsyncIterator[int]:
-    """A server that answers each frame by ``answer``; gives its port."""
+    """A server that answers each frame with ``answer``; yields its port."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -98,7 +98,7 @@ async def test_a_broker_that_does_not_know_our_api_versions_is_asked_again(known
         if version > known:
             refusal = versions(api_versions=known)
             refusal.error_code = 35
-            # As KIP-511 has it: the layout of version 0, whatever was asked.
+            # As in KIP-511: the layout of version 0, for any requested version.
             return frame(refusal, 0, correlation_id)
         return frame(versions(api_versions=known, metadata=5), version, correlation_id)
 

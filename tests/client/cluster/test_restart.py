@@ -1,4 +1,4 @@
-"""A broker that is killed and started again: no record is lost, doubled or reordered; a group continues."""
+"""A broker is killed and started again: no record is lost, duplicated or reordered, and a group continues."""
 
 import asyncio
 from pathlib import Path
@@ -33,7 +33,7 @@ async def test_a_killed_broker_costs_no_record(tmp_path: Path) -> None:
             async def produce(first: int, last: int) -> None:
                 for number in range(first, last):
                     futures.append(await producer.send("t", b"%d" % number, partition=number % 2))
-                    await asyncio.sleep(0)  # others run between the records
+                    await asyncio.sleep(0)  # other tasks run between the records
                     if number == 1_000:
                         half_way.set()
 

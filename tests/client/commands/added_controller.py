@@ -1,4 +1,4 @@
-"""Another controller of Apache Kafka, which follows the log of a dynamic quorum to be made a voter (KIP-853)."""
+"""Another controller of Apache Kafka, which follows the log of a dynamic quorum and can become a voter (KIP-853)."""
 
 from pathlib import Path
 from typing import Self

@@ -1,4 +1,4 @@
-"""Tables of command lines as people type them, with the output that they expect, and how they are run.
+"""Tables of command lines as users type them, with the expected output, and functions that run them.
 
 A table is a text. Each row begins with its command line, ``$ kafka-topics.sh --list ...``, and ends at an empty line:
 
@@ -8,8 +8,8 @@ A table is a text. Each row begins with its command line, ``$ kafka-topics.sh --
     ~ payments          no line of the output is this one
     [1]                 the exit code, if it is not 0
 
-Outside of rows, ``@ name text`` writes a line of a file that rows name, and ``#`` begins a comment. Of a shell's
-language a row may have ``echo TEXT | COMMAND``, ``printf``, ``COMMAND < FILE``, ``COMMAND > FILE``,
+Outside of rows, ``@ name text`` writes a line of a file that rows use, and ``#`` begins a comment. Of the shell's
+syntax a row may use ``echo TEXT | COMMAND``, ``printf``, ``COMMAND < FILE``, ``COMMAND > FILE``,
 ``NAME=$(COMMAND)``, and ``$NAME``.
 """
 
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """A command line with what is expected of it."""
+    """A command line with its expected results."""
 
     line: int
     command: str
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What a command printed."""
+    """The output of a command."""
 
     code: int
     out: str
@@ -41,7 +41,7 @@ class Output(NamedTuple):
 
 
 class Invocation(NamedTuple):
-    """A command line taken apart."""
+    """A parsed command line."""
 
     words: list[str]
     """The program and its arguments."""
@@ -76,7 +76,7 @@ def rows_of(text: str) -> tuple[list[Row], dict[str, str]]:
 
 
 def _blocks(text: str) -> list[tuple[int, list[str]]]:
-    """The lines between empty ones, without comments, each with the number of the first."""
+    """The blocks of lines between empty ones, without comments, each with the number of its first line."""
     blocks: list[tuple[int, list[str]]] = []
     inside, unfinished = False, ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -98,7 +98,7 @@ def _blocks(text: str) -> list[tuple[int, list[str]]]:
 
 
 def invocation(command: str, variables: Mapping[str, str]) -> Invocation:
-    """Takes a command line apart as a shell does."""
+    """Parses a command line as a shell does."""
     assigned = re.fullmatch(r'(\w+)="?\$\((.*)\)"?', command)
     variable, command = (assigned[1], assigned[2]) if assigned else (None, command)
     words = shlex.split(_filled(command, variables))
@@ -126,7 +126,7 @@ def _filled(text: str, variables: Mapping[str, str]) -> str:
 
 
 def _written(words: list[str]) -> bytes:
-    """What ``echo`` or ``printf`` writes."""
+    """The output of ``echo`` or ``printf``."""
     assert words[0] in ("echo", "printf"), words
     text = " ".join(words[1:])
     if words[0] == "echo":
@@ -135,7 +135,7 @@ def _written(words: list[str]) -> bytes:
 
 
 def run_table(text: str, run: Run, variables: Mapping[str, str]) -> list[str]:
-    """Runs the rows in order, in the working directory. Returns what is not as expected."""
+    """Runs the rows in order, in the working directory. Returns the differences from the expected results."""
     rows, files = rows_of(text)
     known = dict(variables)
     for name, content in files.items():

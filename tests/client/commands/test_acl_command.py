@@ -1,4 +1,4 @@
-"""``odradek acls`` against our broker, which enforces what the command creates."""
+"""``odradek acls`` with our broker, which enforces the created ACLs."""
 
 import io
 import json

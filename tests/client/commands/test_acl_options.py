@@ -1,4 +1,4 @@
-"""The ACLs that the options of ``odradek acls`` stand for, and the combinations that are refused."""
+"""The ACLs for the options of ``odradek acls``, and the combinations that are refused."""
 
 import random
 
@@ -37,7 +37,9 @@ def resource(kind: AclResourceType, name: str, pattern_type: PatternType = Patte
 
 
 def test_a_producer_and_consumer_gets_what_both_need() -> None:
-    """``--producer --consumer`` join on the topic; the group is read, the transactional id written."""
+    """``--producer --consumer`` together: all operations on the topic, READ for the group, WRITE for the transactional
+    id.
+    """
     options = AclOptions(
         "add", ("t",), ("g",), ("x",), producer=True, consumer=True, idempotent=True, allow_principal=ALICE
     )

@@ -1,4 +1,4 @@
-"""The commands given flags of other tools or wrong values, and with a closed pipe as their output."""
+"""The commands with flags of other tools, with wrong values, and with a closed pipe as output."""
 
 import json
 import os
@@ -16,7 +16,7 @@ ODRADEK = [sys.executable, "-m", "odradek"]
 
 
 def into_a_closed_pipe(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command whose output nothing reads any more."""
+    """Runs a command whose output pipe is closed."""
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -29,7 +29,7 @@ def into_a_closed_pipe(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_help_into_a_closed_pipe_ends_quietly_for_every_command(command: str) -> None:
     ended = into_a_closed_pipe(*filter(None, [command]), "--help")
     assert ended.stderr == ""
-    assert ended.returncode in (0, 1)  # argparse takes no notice of a reader that has gone
+    assert ended.returncode in (0, 1)  # argparse ignores a closed pipe
 
 
 def test_output_into_a_closed_pipe_ends_quietly() -> None:
@@ -46,7 +46,7 @@ def test_every_command_says_its_version(command: str, capsys: pytest.CaptureFixt
 
 
 def wrong_usage(capfd: pytest.CaptureFixture[str], command: str, *arguments: str) -> str:
-    """The error text for arguments that a command refuses before it asks a broker."""
+    """The error text for arguments that a command refuses before it connects to a broker."""
     module, _, function = COMMANDS[command][0].partition(":")
     assert getattr(import_module(module), function)([*arguments]) == 2
     return capfd.readouterr().err

@@ -36,7 +36,7 @@ def test_a_file_with_settings_of_the_admin_client(
     assert (code, f"{path}, line 2: security.protocol is 'TLS'; it can be PLAINTEXT, SSL" in err) == (1, True)
     property_ = ["--command-property", "request.timeout.ms=soon"]
     path.write_text("request.timeout.ms=1000\n")
-    # Of a command with actions the options of the admin client come before the action.
+    # In a command with actions, the options of the admin client come before the action.
     code, _, err = shell.run(command, "--command-config", str(path), *property_, *arguments)
     assert (code, "--command-property: request.timeout.ms=soon must be a number" in err) == (1, True)
 

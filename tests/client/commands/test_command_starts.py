@@ -1,4 +1,4 @@
-"""A command starts fast, and says what is wrong with its usage or that no broker answers."""
+"""A command starts fast, and reports wrong usage, or that no broker answers."""
 
 import os
 import subprocess
@@ -80,14 +80,14 @@ A_REQUEST = {
 
 
 def imported_by(code: str) -> set[str]:
-    """The modules that a new process has imported after some code; what it printed itself does not matter."""
+    """The modules that a new process has imported after running some code. Its output is ignored."""
     code += "\nimport sys; print(*sorted(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(run.stdout.splitlines()[-1].split())
 
 
 def not_wanted(command: str, loaded: set[str]) -> set[str]:
-    """The modules that a command imported and never needs: heavy libraries, other rooms, other commands."""
+    """The imported modules that a command never needs: heavy libraries, other packages, other commands."""
     rooms = {name for name in loaded if name.startswith(("odradek.broker", "odradek.storage", "odradek.testing"))}
     others = {COMMANDS[other][0].partition(":")[0] for other in OURS if other != command}
     return loaded & (HEAVY | SLOW | others) | rooms
@@ -95,7 +95,7 @@ def not_wanted(command: str, loaded: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("command", OURS)
 def test_help_and_wrong_usage_import_nothing_that_asks_a_broker(command: str) -> None:
-    """Start-up time, held by what is imported: each of these would cost every call 5 ms or more."""
+    """The imports determine the start-up time: each of these would add 5 ms or more to every call."""
     module = COMMANDS[command][0].partition(":")[0]
     loaded = imported_by(f"import {module}")
     assert not not_wanted(command, loaded)
@@ -115,7 +115,7 @@ def test_a_request_imports_only_what_it_needs(command: str, shell: Shell, bootst
     "command", ["serve", "test-broker", "storage", "dump-log", "audit", "compact", "export", "import", "protocol"]
 )
 def test_the_help_of_other_commands_imports_nothing_that_it_does_not_show(command: str) -> None:
-    """The help is asked for as a user does, by the program."""
+    """The help is requested through the program, as by a user."""
     loaded = imported_by(
         f"from odradek.__main__ import run_command\ntry: run_command(['{command}', '--help'])\nexcept SystemExit: pass"
     )
@@ -124,7 +124,9 @@ def test_the_help_of_other_commands_imports_nothing_that_it_does_not_show(comman
 
 @pytest.mark.parametrize("command", ["audit", "compact", "export", "import"])
 def test_the_help_of_a_job_imports_no_job(command: str) -> None:
-    """`--help` takes as long as its imports; what reads and writes logs is imported after the arguments are right."""
+    """`--help` takes as long as its imports. Modules that read and write logs are imported after the arguments are
+    checked.
+    """
     module = COMMANDS[command][0].partition(":")[0]
     loaded = imported_by(f"import {module}")
     assert not loaded & HEAVY

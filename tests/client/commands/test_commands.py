@@ -1,4 +1,4 @@
-"""The commands against brokers: flags, output and exit codes as a user of Kafka's scripts expects them."""
+"""The commands with brokers: flags, output and exit codes are those of Kafka's scripts."""
 
 import json
 import os

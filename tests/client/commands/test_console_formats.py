@@ -23,7 +23,7 @@ FORMATTERS = "org.apache.kafka.tools.consumer"
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessBroker]:
-    """One whose internal topics have one partition, with a group, a transaction and records of every kind."""
+    """A broker whose internal topics have one partition, with a group, a transaction and records of every kind."""
     configs = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
     with InProcessBroker(tmp_path_factory.mktemp("formats"), configs) as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "transfers"})
@@ -110,7 +110,7 @@ VALUES: dict[str, list[bytes]] = {
     "Long": of_every_size(1, ">q", 30),
     "Integer": of_every_size(2, ">i", 30),
     "Short": of_every_size(3, ">h", 30),
-    # Java 17 prints some numbers with a digit more than needed (JDK-4511638); these have few digits.
+    # Java 17 prints some numbers with one digit too many (JDK-4511638); these have few digits.
     "Double": [struct.pack(">d", one) for one in (0.0, -0.0, 1.5, 0.001, 0.0005, 1e7, 12345678.5, 1e300, -2.5e-300)]
     + [struct.pack(">d", float(text)) for text in ("inf", "-inf", "nan", "9999999", "100", "0.1")],
     "Float": [struct.pack(">f", one) for one in (0.0, -0.0, 1.5, 0.1, 0.3, 1e7, 1.5e9, 3.4e38, -2.5e-30, 0.001)]

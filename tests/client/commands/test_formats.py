@@ -1,4 +1,4 @@
-"""Lines into records and records into lines, by Kafka's properties; times, durations and assignments on the wire."""
+"""Lines become records and records become lines, by Kafka's properties. Timestamps, durations, encoded assignments."""
 
 import json
 
@@ -141,7 +141,7 @@ def test_subscriptions_and_assignments_survive_the_wire(
 
 
 def test_consumer_protocol_bytes_are_kafkas() -> None:
-    # Version 0 as every client reads it: version, one topic "t" with partitions 1 and 2, null user data.
+    # Version 0: version, one topic "t" with partitions 1 and 2, null user data.
     assert decode_assignment(bytes.fromhex("0000 00000001 000174 00000002 00000001 00000002 ffffffff")) == [
         TopicPartition("t", 1),
         TopicPartition("t", 2),

@@ -1,4 +1,4 @@
-"""``odradek groups``: what its arguments mean, its files, lag in seconds, the members that a rebalance waits for."""
+"""``odradek groups``: its arguments, its files, lag in seconds, and the members that a rebalance waits for."""
 
 import asyncio
 import io
@@ -63,7 +63,7 @@ def test_times_are_exact_and_in_utc_without_an_offset() -> None:
 
 
 def test_csv_is_quoted_as_kafka_quotes_it() -> None:
-    """Jackson quotes what is longer than 24 characters, and what has a character before the hyphen."""
+    """Jackson quotes a value that is longer than 24 characters, or has a character below the hyphen."""
     long = "a-topic-of-25-characters."
     offsets = {"my group": {TopicPartition("t", 1): 5, TopicPartition("t", 0): 3}, 'g"1': {TopicPartition(long, 0): 7}}
     text = csv_text(offsets, with_group=True)
@@ -116,7 +116,7 @@ WRONG = {
 
 @pytest.mark.parametrize("message", WRONG)
 def test_flags_that_do_not_go_together(message: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """No broker is asked for it."""
+    """They are refused without a request to a broker."""
     assert groups(["--bootstrap-server", "127.0.0.1:1", *WRONG[message]]) == 2
     assert message in " ".join(capfd.readouterr().err.split())
 
@@ -146,10 +146,10 @@ def test_the_settings_of_a_properties_file(tmp_path: Path, capfd: pytest.Capture
 
 
 class Terminal(io.StringIO):
-    """Standard error as a terminal."""
+    """Standard error that is a terminal."""
 
     def isatty(self) -> bool:
-        """It is one."""
+        """Returns True."""
         return True
 
 
@@ -188,7 +188,7 @@ def consumer_group(members: list[MemberDescription], *, epoch: int, target_epoch
 
 
 def test_whom_a_reconciliation_waits_for() -> None:
-    """m1 has not confirmed that it gave t-1 up; m2 waits for it."""
+    """m1 has not confirmed that it gave up t-1, and m2 waits for that."""
     group = consumer_group([member(1, 4, [0], [0]), member(2, 5, [], [1])], epoch=5, target_epoch=5)
     assert waits(group) == [
         "Waits for m1 (client1 at 10.0.0.1): at epoch 4, has not confirmed epoch 5.",
@@ -212,8 +212,8 @@ def test_whom_a_reconciliation_waits_for() -> None:
         (3, NextRecord(7, 12_000), 0),  # a producer's clock that is ahead
         (3, None, 0.0),  # only markers and aborted records are left
         (0, None, 0.0),
-        (3, NextRecord(7, -1), None),  # a record without a time
-        (-2, None, None),  # the log was cut behind the committed offset
+        (3, NextRecord(7, -1), None),  # a record without a timestamp
+        (-2, None, None),  # the log was truncated to before the committed offset
         (None, None, None),
     ],
 )
@@ -223,7 +223,7 @@ def test_what_lag_in_seconds_means(lag: int | None, next_record: NextRecord | No
 
 
 async def test_the_next_record_is_read_not_guessed(bootstrap: str, name: str) -> None:
-    """Large batches, a log whose start was deleted, offsets at and behind the end."""
+    """With large batches, a log whose start was deleted, and offsets at and after the end."""
     async with Admin(bootstrap) as admin:
         await admin.create_topics([NewTopic(name, 3, 1)])
     partitions = [TopicPartition(name, number) for number in range(3)]

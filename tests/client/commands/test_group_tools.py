@@ -1,4 +1,4 @@
-"""``odradek groups`` prints the rows that Kafka's own tools print of one broker, and each reads the other's CSV."""
+"""``odradek groups`` prints the same rows as Kafka's own tools for one broker, and both read each other's CSV."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 class Both:
-    """The same arguments to Kafka's tool and to ours, against one broker."""
+    """Runs Kafka's tool and ours with the same arguments and one broker."""
 
     def __init__(self, tools: KafkaTools, bootstrap: str, capture: pytest.CaptureFixture[str]) -> None:
         self._tools = tools
@@ -52,14 +52,14 @@ class Both:
         return out
 
     def same(self, *arguments: str, tool: str = GROUPS, least: int = 2) -> list[list[str]]:
-        """The rows, equal in both outputs, at least ``least``."""
+        """The rows. Asserts that both outputs are equal, and have at least ``least`` rows."""
         kafkas = rows(self.kafkas(*arguments, tool=tool))
         assert len(kafkas) >= least, f"Kafka's tool printed {kafkas}"
         assert rows(self.ours(*arguments)) == kafkas, arguments
         return kafkas
 
     def same_list(self, of: str, *arguments: str, tool: str = GROUPS, least: int = 1) -> list[list[str]]:
-        """The rows of groups whose ids end so: those of other tests may change their states meanwhile."""
+        """The rows of groups whose ids end like this. Groups of other tests may change at the same time."""
         kafkas = [row for row in rows(self.kafkas("--list", *arguments, tool=tool)) if row[0].endswith(of)]
         assert len(kafkas) >= least, f"Kafka's tool printed {kafkas}"
         assert [row for row in rows(self.ours("--list", *arguments)) if row[0].endswith(of)] == kafkas, arguments
@@ -85,7 +85,7 @@ class World:
         self.topic = name
 
     async def commit(self, group: str, *offsets: int) -> str:
-        """A group without members that has committed these offsets for partitions 0, 1 …; its id."""
+        """Commits these offsets for partitions 0, 1 … in a group without members; returns its id."""
         wanted = {
             TopicPartition(self.topic, number): OffsetAndMetadata(offset, "", 0)
             for number, offset in enumerate(offsets)
@@ -98,7 +98,8 @@ class World:
 @pytest.fixture
 async def world(bootstrap: str, name: str) -> World:
     async with Admin(bootstrap) as admin:
-        kept = {"retention.ms": "-1"}  # the records are old: retention takes them half a minute after the start
+        # The records are old: retention would delete them half a minute after the start.
+        kept = {"retention.ms": "-1"}
         await admin.create_topics([NewTopic(name, 3, 1, configs=kept)])
     async with Producer(bootstrap) as producer:
         for partition, count in enumerate((9, 6, 5)):
@@ -111,7 +112,7 @@ async def world(bootstrap: str, name: str) -> World:
 
 @pytest.fixture
 async def live_group(world: World, request: pytest.FixtureRequest) -> AsyncIterator[str]:
-    """A group with two members that have got their partitions; the parameter is its protocol, mixed: one of each."""
+    """A group with two members that have their partitions. The parameter is its protocol; mixed: one member of each."""
     kind = request.param
     group = f"{kind}-{world.topic}"
     protocols = ["classic", "consumer"] if kind == "mixed" else [kind, kind]
@@ -131,7 +132,7 @@ async def live_group(world: World, request: pytest.FixtureRequest) -> AsyncItera
         for number, protocol in enumerate(protocols)
     ]
     try:
-        # One after the other: a real Kafka fails, and librdkafka's member with it, when the first member of the new
+        # One after another: a real Kafka fails, and librdkafka's member with it, when the first member of the new
         # protocol meets a classic group without a generation (ConsumerGroup.fromClassicGroup asks for its protocol).
         for joined in range(1, len(members) + 1):
             members[joined - 1].subscribe([world.topic])
@@ -145,7 +146,7 @@ async def live_group(world: World, request: pytest.FixtureRequest) -> AsyncItera
 
 
 async def _until_stable(world: World, group: str, members: list[confluent_kafka.Consumer]) -> None:
-    """Polls the members until they own all partitions among them."""
+    """Polls the members until together they own all partitions."""
     async with Admin(world.bootstrap) as admin:
         deadline = time.monotonic() + DEADLINE_S
         while True:
@@ -230,11 +231,11 @@ def owns(count: int) -> Callable[[ConsumerGroupHeartbeatResponse], bool]:
 
 
 async def test_a_group_that_a_member_holds_up(both: Both, world: World, capfd: pytest.CaptureFixture[str]) -> None:
-    """m1 owns all partitions and says nothing any more when m2 comes: it has not given any up."""
+    """m1 owns all partitions and sends no more heartbeats when m2 joins, so it has not given up any."""
     group = f"stuck-{world.topic}"
     async with Admin(world.bootstrap) as admin:
         topic_id = (await admin.describe_topics([world.topic]))[world.topic].topic_id
-        await admin.list_group_offsets(group)  # Kafka makes __consumer_offsets at the first FindCoordinator
+        await admin.list_group_offsets(group)  # Kafka creates __consumer_offsets at the first FindCoordinator
     host, _, port = world.bootstrap.rpartition(":")
     connection = await BrokerConnection.open(host, int(port), client_id="by-hand")
     until = HandMadeMembers(connection, group, world.topic, topic_id).until
@@ -298,7 +299,7 @@ async def test_resetting_offsets_in_all_forms(both: Both, world: World, tmp_path
         ["--to-datetime", DATETIME_OF_RECORD_3],
         ["--to-datetime", DATETIME_OF_RECORD_3 + "+00:00"],
         ["--to-datetime", "2023-11-15T00:13:23.000+02:00"],
-        ["--by-duration", "PT1H"],  # no record is that young: the log end
+        ["--by-duration", "PT1H"],  # no record is that late: the log end
         ["--by-duration", "P9999D"],
     ]
 
@@ -325,7 +326,7 @@ async def test_resetting_offsets_in_all_forms(both: Both, world: World, tmp_path
 
 
 def _compare_csv(both: Both, wanted: list[str], directory: Path) -> None:
-    """Exported alike, and each imports what the other exported."""
+    """Asserts that both export the same, and that each imports the other's export."""
     export = ["--reset-offsets", *wanted, "--all-topics", "--shift-by", "1", "--export", "--dry-run"]
     kafkas, ours = both.kafkas(*export), both.ours(*export)
     assert sorted(kafkas.split()) == sorted(ours.split())

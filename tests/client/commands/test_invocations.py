@@ -1,8 +1,8 @@
-"""Command lines of Kafka's quickstart, its operations guide and of people's questions, run as they are typed.
+"""Command lines of Kafka's quickstart, its operations guide and of users' questions, run as they are typed.
 
-The tables are in ``invocations/``, one for each subject. The program gets Kafka's name of the tool, as through the
-links of the image. Other tests compare each command's output with that of Kafka's own tool; these show that what people
-type works, in the order in which they type it.
+The tables are in ``invocations/``, one for each subject. The program is called by Kafka's name of the tool, as
+through the links of the image. Other tests compare each command's output with that of Kafka's own tool. These show that
+usual command lines work, in their usual order.
 """
 
 import sys

@@ -45,9 +45,9 @@ def rows(text: str) -> list[list[str]]:
 
 @pytest.fixture
 async def group(bootstrap: str, name: str) -> str:
-    """A topic with records and a group, both called ``name``, with a committed offset each."""
+    """Creates a topic with records, and a group with committed offsets. Both are called ``name``."""
     async with Admin(bootstrap) as admin:
-        # Kept for ever: the records are old, and a broker looks for old ones 30 seconds after its start.
+        # Without retention: the records are old, and a broker deletes old ones 30 seconds after its start.
         await admin.create_topics([NewTopic(name, 2, 1, configs={"retention.ms": "-1"})])
     async with Producer(bootstrap) as producer:
         for n in range(6):

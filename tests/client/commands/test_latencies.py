@@ -1,4 +1,4 @@
-"""Counted latencies give the percentiles of the latencies themselves, and a histogram of them."""
+"""Latency counts give the same percentiles as the latencies themselves, and a histogram."""
 
 import random
 from math import isnan
@@ -10,7 +10,7 @@ from odradek.client.commands.latencies import BAR_WIDTH, Latencies
 
 @pytest.mark.parametrize("seed", range(20))
 def test_percentiles_are_those_of_the_sorted_latencies(seed: int) -> None:
-    """The seed is the test's id."""
+    """Seeded: the id of the test is the seed."""
     rng = random.Random(seed)
     latencies, all_ms = Latencies(), []
     for _ in range(rng.randrange(1, 400)):

@@ -1,4 +1,4 @@
-"""The operators' commands print what Kafka's own tools print, for the same arguments and the same server."""
+"""The commands for operators print the same as Kafka's own tools, for the same arguments and server."""
 
 import json
 import re
@@ -59,7 +59,7 @@ def test_delete_records(bootstrap: str, topic: str, tmp_path: Path, both: BothTo
 
 
 def said(text: str) -> list[str]:
-    """The lines, without that in which Kafka's tool calls the exit that the tests catch an error."""
+    """The lines without the one in which Kafka's tool reports the exit, which the tests intercept, as an error."""
     return [line for line in text.splitlines() if not line.startswith("Error while executing")]
 
 
@@ -98,7 +98,7 @@ def test_levels_of_broker_loggers(bootstrap: str, both: BothTools) -> None:
     logger = re.findall(r"^  (\S+\.\S+)=", both.ours("configs", *entity, "--describe").out, re.MULTILINE)[0]
 
     def shown(text: str) -> list[str]:
-        """Without the other loggers: a broker that has just started still makes some."""
+        """The lines without other loggers: a newly started broker still creates some."""
         return [line for line in text.splitlines() if line.startswith(("Dynamic", "  root=", f"  {logger}="))]
 
     assert re.search(
@@ -170,7 +170,7 @@ def test_features(bootstrap: str, both: BothTools) -> None:
 
 @pytest.mark.java
 def test_features_of_releases(both: BothTools) -> None:
-    """No broker is asked. The mapping of every release is Kafka's."""
+    """No broker is needed. The mapping of every release equals Kafka's."""
     for release in LEVELS:
         assert f"({release})" in both.same("features", "version-mapping", "--release-version", release)
     assert "4.3-IV0" in both.same("features", "version-mapping")
@@ -246,10 +246,10 @@ def test_a_controller_becomes_a_voter_and_is_removed(tmp_path: Path, both: BothT
                 status = both.ours(quorum, *server, "describe", "--status").out
                 return status.partition("CurrentVoters:")[2].partition("CurrentObservers:")[0]
 
-            # The leader takes a voter only if it has caught up.
+            # The leader accepts a voter only if it has caught up.
             eventually("the controller is added", lambda: both.ours(quorum, *add).code == 0)
             assert directory_id in voters()
-            both.same(quorum, *add)  # it is one already
+            both.same(quorum, *add)  # it is already a voter
             both.same(quorum, *server, "remove-controller", *remove, "--dry-run")
             assert both.ours(quorum, "-C", first, "remove-controller", *remove).out == (
                 f"Removed  KRaft controller 2 with directory id {directory_id}\n"
@@ -262,7 +262,7 @@ def test_a_controller_becomes_a_voter_and_is_removed(tmp_path: Path, both: BothT
 
 @pytest.mark.java
 def test_files_that_do_not_name_a_controller(bootstrap: str, tmp_path: Path, both: BothTools) -> None:
-    """Each file lacks one thing more; both tools name it."""
+    """Each file lacks one more property, which both tools report."""
     file = tmp_path / "controller.properties"
     logs = tmp_path / "logs"
     logs.mkdir()

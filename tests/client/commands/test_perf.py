@@ -1,4 +1,4 @@
-"""``odradek perf`` prints what Kafka's performance tools print, and what it counts is what the broker has."""
+"""``odradek perf`` prints the same as Kafka's performance tools, and its counts match the records of the broker."""
 
 import os
 import re
@@ -25,7 +25,7 @@ PACKAGE = "org.apache.kafka.tools"
 
 
 def shape(text: str) -> list[str]:
-    """The lines without their figures."""
+    """The lines without their numbers."""
     return [NUMBER.sub("#", line) for line in text.splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""``odradek reassign-partitions`` prints what Kafka's own tool prints, for the same arguments and the same server."""
+"""``odradek reassign-partitions`` prints the same as Kafka's own tool, for the same arguments and server."""
 
 import asyncio
 import json
@@ -62,7 +62,7 @@ def test_the_same_output(
     def same(*arguments: str) -> str:
         theirs = ToolOutput(**tools.order({"tool": TOOL, "arguments": list(arguments)}))
         output = ours(capfd, *arguments)
-        # Kafka's tool prints errors to standard output: the sentence, then a trace. Ours go to standard error.
+        # Kafka's tool prints errors to standard output: the message, then a stack trace. Ours go to standard error.
         sentence = output.err.removeprefix("odradek reassign-partitions: ").strip()
         assert theirs.code == output.code, (theirs, output)
         assert theirs.out.startswith(output.out), (theirs.out, output.out)
@@ -102,7 +102,7 @@ def test_the_same_output(
 def test_the_same_assignment_is_generated(
     bootstrap: str, topic: str, broker: int, tmp_path: Path, tools: KafkaTools, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """On one broker there is only one assignment; errors have the same sentences."""
+    """With one broker there is only one assignment. Errors have the same messages."""
     file = tmp_path / "topics.json"
 
     def both(brokers: str, *topics: str, **more: object) -> tuple[str, ToolOutput]:
@@ -132,7 +132,7 @@ def test_the_same_assignment_is_generated(
 
 
 def test_generated_replicas_are_spread_over_brokers_and_racks() -> None:
-    """Every broker leads and follows as often as every other; no two replicas are in one rack if that is possible."""
+    """Every broker leads and follows equally often. No two replicas are in one rack if that is possible."""
     racks = {"a": [1, 2], "b": [3, 4], "c": [5, 6]}
     of = {broker: rack for rack, brokers in racks.items() for broker in brokers}
     for seed in range(50):

@@ -1,4 +1,5 @@
-"""Every option of Kafka 4.3's scripts is one of ours, or is named with the reason; those of ours alone are listed.
+"""Every option of Kafka 4.3's scripts is an option of ours, or is listed with the reason. Our additional options are
+listed.
 
 The options come from the help of Kafka's own classes.
 """

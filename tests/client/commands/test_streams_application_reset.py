@@ -1,4 +1,4 @@
-"""``odradek streams-application-reset`` does and prints what Kafka's tool does, for the same cluster."""
+"""``odradek streams-application-reset`` does and prints the same as Kafka's tool, for the same cluster."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""``odradek transactions``: the rows of Kafka's own tool, and a hanging transaction found and aborted (KIP-664)."""
+"""``odradek transactions`` prints the rows of Kafka's own tool, finds a hanging transaction and aborts it (KIP-664)."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ from support.kafka.tools import TRANSACTIONS, KafkaTools
 from ..client_groups import create_topic
 
 SETTINGS = {
-    # Since Kafka 3.6 a broker refuses what makes a transaction hang; this is how the broker of an older one behaves.
+    # Since Kafka 3.6 a broker refuses requests that make a transaction hang. This is the behaviour of older ones.
     "transaction.partition.verification.enable": "false",
     "transaction.state.log.num.partitions": "2",
     "offsets.topic.num.partitions": "1",
@@ -48,14 +48,14 @@ def bootstrap(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 class Shell:
-    """Our command, as a user runs it."""
+    """Runs our command as a user does."""
 
     def __init__(self, bootstrap: str, capture: pytest.CaptureFixture[str]) -> None:
         self.bootstrap = bootstrap
         self._capture = capture
 
     def run(self, *arguments: str) -> tuple[int, str, str]:
-        """Exit code, standard output, standard error."""
+        """Runs the command; returns exit code, standard output and standard error."""
         self._capture.readouterr()
         code = transactions(["--bootstrap-server", self.bootstrap, *arguments])
         return code, *self._capture.readouterr()
@@ -99,7 +99,7 @@ async def topic(bootstrap: str, name: str) -> str:
 
 
 async def hang(bootstrap: str, topic: str, *, producer_id: int, records: int = 1) -> int:
-    """Writes a transactional batch of a producer that no coordinator knows, three hours old; its offset."""
+    """Writes a transactional batch, three hours old, of a producer that no coordinator knows; returns its offset."""
     written_ms = clock_ms() - HOURS_AGO_MS
     batch = encode_batch(
         [Record(n, written_ms, None, b"hanging", []) for n in range(records)],
@@ -116,7 +116,7 @@ async def hang(bootstrap: str, topic: str, *, producer_id: int, records: int = 1
         while True:
             response = await connection.call(request, ProduceResponse, max_version=BEFORE_VERIFICATION)
             answer = response.responses[0].partition_responses[0]
-            if answer.error_code not in NOT_THERE_YET:  # Kafka answers CreateTopics before it has the partition
+            if answer.error_code not in NOT_THERE_YET:  # Kafka answers CreateTopics before the broker has the partition
                 break
     finally:
         connection.close()
@@ -125,7 +125,7 @@ async def hang(bootstrap: str, topic: str, *, producer_id: int, records: int = 1
 
 
 def table(text: str) -> list[list[str]]:
-    """The cells of a table without the columns that differ from one moment to the next, sorted."""
+    """The sorted cells of a table without the columns that change with time."""
     header, *lines = [[cell.strip() for cell in line.split("\t")[:-1]] for line in text.splitlines()]
     kept = [i for i, name in enumerate(header) if name not in CHANGING]
     return [[header[i] for i in kept], *sorted([line[i] for i in kept] for line in lines)]
@@ -161,7 +161,7 @@ async def test_a_hanging_transaction_is_found_and_aborted(shell: Shell, bootstra
 
 
 async def test_abort_by_producer(shell: Shell, bootstrap: str, topic: str) -> None:
-    """As for brokers before Kafka 3.0: all three numbers are needed."""
+    """As for brokers before Kafka 3.0, which need all three numbers."""
     await hang(bootstrap, topic, producer_id=PRODUCER_ID + 1)
     at = ("abort", "--topic", topic, "--partition", "0")
     assert "--start-offset (for brokers on 3.0 or above)" in await shell.error(*at, code=2)
@@ -177,7 +177,7 @@ async def test_abort_by_producer(shell: Shell, bootstrap: str, topic: str) -> No
 
 @pytest.fixture
 async def open_transaction(bootstrap: str, topic: str) -> str:
-    """A transactional id, named as the topic, with a transaction that is open on partition 1."""
+    """Opens a transaction on partition 1; returns its transactional id, which is the topic's name."""
     producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "transactional.id": topic})
 
     def begin() -> None:

@@ -1,4 +1,4 @@
-"""``odradek verify`` against brokers that keep their promises, that fail meanwhile, and that lose records."""
+"""``odradek verify`` with correct brokers, brokers that fail during the run, and brokers that lose records."""
 
 import json
 import signal
@@ -104,7 +104,7 @@ def run_until_interrupted(bootstrap_servers: str, break_it: Callable[[], None], 
 
 @pytest.mark.parametrize("mode", [[], ["--transactional"]], ids=["single records", "transactional"])
 def test_it_goes_on_when_the_broker_is_killed_and_started_again(mode: list[str], broker: InProcessBroker) -> None:
-    """The broker is killed while an answer to Produce is pending. Ctrl-C ends the writing, not the reading."""
+    """The broker is killed while an answer to Produce is pending. Ctrl-C ends only the writing."""
     broker.create_topic(TOPIC, 3)
 
     def kill_and_start() -> None:

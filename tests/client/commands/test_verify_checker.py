@@ -1,4 +1,4 @@
-"""The core of ``odradek verify``: a run without a fault has no finding, and each planted fault has its own."""
+"""The core of ``odradek verify``: a run without a fault has no finding, and each injected fault has its finding."""
 
 import os
 import re
@@ -20,16 +20,16 @@ SEEDS = [int(os.environ["ODRADEK_VERIFY_SEED"])] if "ODRADEK_VERIFY_SEED" in os.
 
 
 class Run:
-    """A run without a fault: transactions and single records, some of them refused, aborted, without an answer."""
+    """A run without a fault: transactions and single records, some of them refused, aborted, or without an answer."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.checker = Checker(KEYS)
         self.logs: list[dict[int, int]] = [{} for _ in range(PARTITIONS)]
-        """Of each partition: offset -> the number of the record that is there, if it may be read."""
+        """For each partition: offset -> the number of the stored record, if it is visible."""
         self.next_offsets = [self.random.randrange(1_000) for _ in range(PARTITIONS)]
         self.places: dict[int, tuple[int, int]] = {}
-        """The places of the records that are owed."""
+        """The places of the records that must exist."""
         self.hidden: list[int] = []
         self.refused: list[int] = []
         self.in_doubt: list[int] = []
@@ -56,7 +56,7 @@ class Run:
             self.refused.append(number)
         elif outcome < 0.10:
             self.store(number)  # its answer is lost
-        elif outcome > 0.15:  # else it is lost without an answer
+        elif outcome > 0.15:  # otherwise it is lost without an answer
             place = self.store(number)
             self.checker.acknowledged(number, *(place if outcome < 0.98 else (place[0], -1)))
             if outcome < 0.98:
@@ -81,7 +81,7 @@ class Run:
             self.in_doubt += numbers if outcome == "there" else []
 
     def owed(self) -> tuple[int, int, int]:
-        """A record that must be there, and its place."""
+        """A record that must exist, and its place."""
         number = self.random.choice(sorted(self.places))
         return number, *self.places[number]
 
@@ -133,7 +133,7 @@ def duplicate_in_another_partition(run: Run) -> None:
 
 
 def reorder(run: Run) -> None:
-    """Two neighbours in the log change places, and their acknowledgements say so."""
+    """Exchanges two neighbouring records in the log and in their acknowledgements."""
     for partition, log in enumerate(run.logs):
         offsets = sorted(log)
         for one, two in pairwise(offsets):
@@ -212,7 +212,7 @@ def test_each_fault_is_found_and_no_other(plant: Callable[[Run], None], kind: Ki
 
 
 def test_what_was_not_read_is_not_lost() -> None:
-    """Records of a partition that could not be read to its end are unknown; those of the others are judged."""
+    """Records of a partition that could not be read to its end are unknown. Those of other partitions are checked."""
     run = Run(0)
     for log in run.logs:
         log.clear()

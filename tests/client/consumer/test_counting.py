@@ -1,4 +1,4 @@
-"""Counting fetched records gives what decoding them gives."""
+"""Counting fetched records has the same result as decoding them."""
 
 import random
 

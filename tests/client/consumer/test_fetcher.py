@@ -13,7 +13,7 @@ CONFIG = FetchConfig(FetchRequestLimits(1, 500, 1 << 20, 1 << 20), 0, True, pars
 
 
 class LeaderlessCluster(Cluster):
-    """Knows no leader; each refresh waits until the test lets it go."""
+    """Knows no leader. Each refresh waits until the test releases it."""
 
     def __init__(self) -> None:
         super().__init__("127.0.0.1:1", client_id="test")
@@ -28,7 +28,7 @@ class LeaderlessCluster(Cluster):
 
 
 async def test_searches_for_several_leaders_end_in_any_order() -> None:
-    """A search that begins after an earlier one has ended has a place of its own, and each partition is tried again."""
+    """A search that begins after an earlier one has ended is tracked separately, and each partition is tried again."""
     subscription = SubscriptionState()
     partitions = [TopicPartition("t", index) for index in range(3)]
     subscription.assign_manually(partitions)
@@ -46,7 +46,7 @@ async def test_searches_for_several_leaders_end_in_any_order() -> None:
     await asyncio.sleep(0)
     await end_search(0)
     subscription.seek(partitions[2], 0)
-    fetcher.send_fetches()  # the second search is still under way
+    fetcher.send_fetches()  # the second search is still in progress
     await asyncio.sleep(0)
     for index in (1, 2, 3):
         await end_search(index)

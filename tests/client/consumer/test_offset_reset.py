@@ -1,4 +1,4 @@
-"""Our consumer starts where ``auto.offset.reset`` says, also if its offset is outside of the log."""
+"""Our consumer starts at the position of ``auto.offset.reset``, also if its offset is outside of the log."""
 
 import pytest
 
@@ -19,7 +19,7 @@ HOUR_MS = 3_600_000
 @pytest.mark.parametrize(
     ("text", "milliseconds"),
     [
-        # java.time.Duration.parse: days, hours, minutes, seconds; signs; either case; a comma or a point.
+        # java.time.Duration.parse: days, hours, minutes, seconds; signs; upper and lower case; a comma or a point.
         ("PT20.345S", 20_345),
         ("PT15M", 900_000),
         ("P2D", 172_800_000),
@@ -115,7 +115,7 @@ async def test_a_log_that_lost_what_was_read_is_noticed(servers: str, name: str,
     await produce_numbers(servers, name, 1, range(10))
     epoch = await leader_epoch_of(servers, here)
     async with Admin(servers) as admin:
-        # As committed by a member that read 90 records more from a leader whose log was cut since.
+        # As committed by a member that read 90 more records from a leader whose log was then truncated.
         await admin.alter_group_offsets(name, {here: OffsetAndMetadata(100, "", epoch)})
     async with Consumer(name, bootstrap_servers=servers, group_id=name, auto_offset_reset=reset) as consumer:
         if reset == "none":

@@ -1,4 +1,5 @@
-"""Assignors: every partition once, to a subscriber; range and round-robin as Java's, sticky balanced and stable."""
+"""Assignors give every partition to exactly one subscriber. Range and round-robin equal Java's; sticky is balanced and
+stable."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Our assignors and Kafka's own classes give the same groups the same partitions, over seeded lives of groups."""
+"""Our assignors and Kafka's own classes assign the same partitions, over seeded histories of groups."""
 
 import json
 import random
@@ -21,7 +21,9 @@ Group = tuple[str, dict[str, MemberSubscription], TopicPartitions]
 
 
 class Life:
-    """A group from rebalance to rebalance: members come, go, miss one, change what they want; topics grow."""
+    """A group from rebalance to rebalance: members join, leave, miss one, change their subscriptions; topics get
+    partitions.
+    """
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -81,7 +83,7 @@ class Life:
         return self.assignor, members, TopicPartitions(dict(self.counts), dict(self.racks))
 
     def take(self, assignment: Assignment) -> None:
-        """The group has its partitions; then something happens."""
+        """Takes an assignment, and then changes the group."""
         self.generation += 1
         for member_id, partitions in assignment.items():
             if self.chance.random() < 0.9:  # the others missed this rebalance
@@ -151,7 +153,7 @@ def compare(seeds: range) -> None:
         again = f"compare(range({seed}, {seed + 1})), step {step}: {group[0]}"
         members = group[1]
         if "NullPointerException" in kafkas.get("error", ""):
-            flawed += 1  # Kafka looks for the load of an earlier owner that takes no part
+            flawed += 1  # Kafka looks up the load of an earlier owner that is not a member any more
             continue
         assert "error" not in kafkas, f"{again}: {kafkas}"
         if any(topic not in members[m].topics for m, partitions in kafkas.items() for topic, _ in partitions):

@@ -31,7 +31,7 @@ async def test_automatic_commits_come_by_time_and_at_the_end(servers: str, name:
     )
     async with consumer, Admin(servers) as admin:
         assert len(await read([consumer], 4)) == 4
-        # Only the next polls commit, since only they show that these records were processed.
+        # Only the next polls commit, because only they show that these records were processed.
         committed: dict[TopicPartition, OffsetAndMetadata] = {}
         async with asyncio.timeout(WAIT_S):
             while committed.get(here, OffsetAndMetadata(0)).offset < 4:
@@ -119,7 +119,7 @@ async def test_an_asynchronous_commit_is_tried_once(odradek: str, name: str) -> 
         for connection in list(consumer._cluster._connections.values()):
             connection.close()
         failed = consumer.commit_async({here: 2})
-        await consumer.commit({here: 3})  # this one connects anew, and so may the first: both are right
+        await consumer.commit({here: 3})  # this one connects again, and so may the first: both are allowed
         failure = (await asyncio.gather(failed, return_exceptions=True))[0]
         assert failure is None or isinstance(failure, RetriableCommitError)
         assert (await consumer.committed(here))[here].offset == 3

@@ -1,4 +1,4 @@
-"""Members of groups, of both protocols: how partitions are shared, handed over, lost and kept."""
+"""Members of groups of both protocols: how partitions are assigned, handed over, lost and kept."""
 
 import asyncio
 from collections.abc import Collection
@@ -25,7 +25,7 @@ PROTOCOLS = ["classic", "consumer"]
 def member(
     servers: str, name: str, protocol: str = "classic", strategy: str = "cooperative-sticky", **settings: Any
 ) -> Consumer:
-    """A consumer that notices quickly what happens in its group."""
+    """A consumer that notices changes of its group quickly."""
     if protocol == "classic":
         settings = {"heartbeat_interval_ms": 100, "partition_assignment_strategy": [strategy]} | settings
     return Consumer(
@@ -110,7 +110,7 @@ async def test_of_two_members_with_one_instance_id_one_is_told(servers: str, nam
         first.subscribe([name])
         await poll_until([first], lambda: len(first.assignment()) == 1)
         second.subscribe([name])
-        loser = first if protocol == "classic" else second  # KIP-848 lets only the one in that was there
+        loser = first if protocol == "classic" else second  # KIP-848 only admits the previous instance
         with pytest.raises(KafkaError) as caught:
             await poll_until([first, second], lambda: False)
         expected = ErrorCode.FENCED_INSTANCE_ID if protocol == "classic" else ErrorCode.UNRELEASED_INSTANCE_ID
@@ -160,7 +160,7 @@ async def test_a_member_whose_broker_forgot_it_loses_its_partitions_and_joins_an
 
 
 async def throw_out(admin: Admin, group: str, consumer: Consumer, protocol: str) -> None:
-    """Ends the membership behind the consumer's back, as an administrator does."""
+    """Removes the member without the consumer's knowledge, as an administrator does."""
     connection = await CoordinatorConnection(admin._cluster, group).connection()
     request: LeaveGroupRequest | ConsumerGroupHeartbeatRequest
     metadata = consumer.group_metadata()
@@ -294,7 +294,7 @@ async def test_the_leader_watches_the_topics_of_all_members(servers: str, name: 
     others = await create_topic(servers, f"{name}-others")
     async with (
         member(servers, name, metadata_max_age_ms=200) as leader,
-        member(servers, name) as other,  # would notice after five minutes
+        member(servers, name) as other,  # by default it would notice after five minutes
         Admin(servers) as admin,
     ):
         leader.subscribe([f"{name}-own"])

@@ -1,4 +1,4 @@
-"""Our consumer and other clients' in one group: with any leader, partitions are shared and handed over, not lost."""
+"""Our consumer and those of other clients in one group: with any leader, partitions are assigned and handed over."""
 
 import asyncio
 import threading
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.ci
 
 
 class ConfluentMember:
-    """A librdkafka consumer that polls in a thread of its own; may stand in for one of ours in ``shared_out``."""
+    """A librdkafka consumer that polls in its own thread. It can be used instead of ours in ``shared_out``."""
 
     def __init__(self, servers: str, group: str, topic: str, settings: dict[str, Any]) -> None:
         self._consumer: Any = ConfluentConsumer(
@@ -57,7 +57,7 @@ class ConfluentMember:
         self._consumer.close()
 
     def assignment(self) -> set[TopicPartition]:
-        """The partitions it owns."""
+        """The owned partitions."""
         return self._owned
 
     async def close(self) -> None:
@@ -67,7 +67,7 @@ class ConfluentMember:
 
 
 class KafkaPythonMember:
-    """A kafka-python consumer in a thread of its own."""
+    """A kafka-python consumer that polls in its own thread."""
 
     def __init__(self, servers: str, group: str, topic: str, assignor: Any) -> None:
         self._settings: dict[str, Any] = {
@@ -95,7 +95,7 @@ class KafkaPythonMember:
         consumer.close()
 
     def assignment(self) -> set[TopicPartition]:
-        """The partitions it owns."""
+        """The owned partitions."""
         return self._owned
 
     async def close(self) -> None:
@@ -105,7 +105,7 @@ class KafkaPythonMember:
 
 
 def settings_of(how: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Ours and librdkafka's, for an assignor of the classic protocol or for the consumer protocol."""
+    """Settings of our client and librdkafka, for an assignor of the classic protocol or for the consumer protocol."""
     if how == "consumer":
         return {"group_protocol": "consumer"}, {"group.protocol": "consumer"}
     ours = {"partition_assignment_strategy": [how], "heartbeat_interval_ms": 100}

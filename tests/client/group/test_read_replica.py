@@ -1,4 +1,4 @@
-"""A consumer fetches a partition from its preferred replica for a time, else from the leader (KIP-392)."""
+"""A consumer fetches a partition from its preferred replica for a time, otherwise from the leader (KIP-392)."""
 
 from odradek.client.group.subscription import PartitionState
 

@@ -1,4 +1,4 @@
-"""A rebalance that a member holds up: the output of the command, and the broker's log."""
+"""A rebalance that a member delays: the output of the command, and the broker's log."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ def consumer(servers: str, client_id: str) -> confluent_kafka.Consumer:
 
 
 async def poll_until(condition: Callable[[], object], *members: confluent_kafka.Consumer) -> None:
-    """Polls the members until the condition holds."""
+    """Polls the members until the condition is true."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -40,7 +40,7 @@ async def test_who_holds_a_rebalance_up_is_in_the_log(tmp_path: Path, capfd: pyt
             await admin.create_topics([NewTopic("t", 2, 1)])
         idle = consumer(servers, "idle")
         await poll_until(idle.assignment, idle)
-        # Not before: two members that join together are one generation, and no rebalance waits.
+        # Not earlier: two members that join together are in one generation, and no rebalance waits.
         eager = consumer(servers, "eager")
         await poll_until(lambda: "waits for" in broker.log(), eager)
         [line] = [line for line in broker.log().splitlines() if "waits for" in line]

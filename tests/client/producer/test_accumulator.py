@@ -1,4 +1,4 @@
-"""The producer's queues: when batches go, in which order, with which sequence numbers, after which failures."""
+"""The producer's queues: when batches are sent, their order, their sequence numbers, and failures."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def take(from_: Accumulator, partition: TopicPartition = P0, *, now_ms: float = 
 
 
 def established(**changes: Any) -> Accumulator:
-    """The broker has acknowledged a first record, sequence number 0, of partition 0."""
+    """Queues after the broker has acknowledged the first record, sequence number 0, of partition 0."""
     queue = accumulator(**changes)
     add(queue, "first")
     queue.complete(take(queue))
@@ -44,7 +44,7 @@ def established(**changes: Any) -> Accumulator:
 
 
 def test_nothing_follows_the_first_batch_of_an_epoch_until_it_is_acknowledged() -> None:
-    # A broker that has no state of the producer would take the second one first.
+    # A broker without state of the producer would accept the second one first.
     queue = accumulator()
     add(queue, "a")
     first = take(queue)
@@ -202,7 +202,7 @@ def test_record_size_counts_key_value_and_headers(value: bytes | None) -> None:
 @settings(max_examples=300)
 @given(st.lists(st.sampled_from(["add", "send", "ack", "retry", "out-of-order", "lose"]), max_size=60), st.randoms())
 def test_no_reordering_and_no_sequence_number_twice(steps: list[str], chance: Any) -> None:
-    """A broker that takes any sequence number first and then only the next one sees records once and in order."""
+    """A broker that accepts any first sequence number and then only the next one gets each record once, in order."""
     queue = accumulator(batch_size=250)
     flying: list[ProducerBatch] = []
     written: list[int] = []
@@ -217,7 +217,7 @@ def test_no_reordering_and_no_sequence_number_twice(steps: list[str], chance: An
             if batch is not None:
                 flying.append(batch)
         elif flying:
-            # Answers come in the order of the requests; what the broker does is decided then.
+            # Answers come in the order of the requests. The broker's reaction is decided at that moment.
             batch = flying.pop(0)
             if step == "lose":
                 queue.fail(batch)

@@ -1,4 +1,4 @@
-"""Keys go where Java's producer puts them; records without a key stick to a partition for a batch's bytes."""
+"""Keys go to the partitions that Java's producer chooses. Records without a key use one partition for a batch."""
 
 import random
 
@@ -34,7 +34,7 @@ def test_a_key_has_one_partition_in_range(key: bytes, partitions: int) -> None:
 
 
 def test_negative_hashes_give_javas_partition() -> None:
-    # toPositive clears the sign bit; abs() or a plain modulo would give others.
+    # toPositive clears the sign bit; abs() or a plain modulo would give other partitions.
     assert partition_for_key(b"21", 10) == (-973932308 & 0x7FFFFFFF) % 10
 
 

@@ -1,4 +1,4 @@
-"""Producer, consumer and admin against brokers: what is sent comes out, once, in order, wherever it goes."""
+"""Producer, consumer and admin client with brokers: sent records are read once and in order."""
 
 import asyncio
 from collections import defaultdict
@@ -24,7 +24,7 @@ async def create(bootstrap: str, topic: str, partitions: int = 1, **configs: str
 
 
 async def read(consumer: Consumer, count: int) -> list[ConsumerRecord]:
-    """Polls until ``count`` records came."""
+    """Polls until ``count`` records were read."""
     records: list[ConsumerRecord] = []
     async with asyncio.timeout(WAIT_MS / 1000):
         while len(records) < count:
@@ -256,7 +256,7 @@ async def test_a_group_shares_hands_over_and_goes_on(bootstrap: str, name: str, 
                                 seen[record.partition].append(record.offset)
             assert first.assignment().isdisjoint(second.assignment())
         async with asyncio.timeout(60):
-            # All may have been read before the second left: then only the rebalance is waited for.
+            # All may have been read before the second one left. Then only the rebalance remains.
             while sum(map(len, seen.values())) < 400 or first.assignment() != set(all_of(name, 4)):
                 for records in (await first.poll(100)).values():
                     for record in records:

@@ -1,4 +1,4 @@
-"""The producer sends a batch again as often as ``retries`` says, and sockets get buffers of the given sizes."""
+"""The producer retries a batch up to ``retries`` times, and sockets get buffers of the given sizes."""
 
 import socket
 

@@ -1,4 +1,6 @@
-"""Transactions of our producer, of both protocol versions: all of it or nothing, once, and never by a zombie."""
+"""Transactions of our producer, of both protocol versions, are atomic, happen once, and are never committed by a
+zombie.
+"""
 
 import asyncio
 from pathlib import Path
@@ -19,7 +21,7 @@ from ..client_groups import WAIT_S, create_topic, poll_until, read
 
 @pytest.fixture(params=[1, 2], ids=["v1", "v2"], autouse=True)
 def transaction_version(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Version 1: the producer behaves as clients of before KIP-890 do, whatever the cluster has finalized."""
+    """Version 1: the producer behaves as a client from before KIP-890, regardless of the finalized version."""
     version: int = request.param
     if version == 1:
 
@@ -31,7 +33,9 @@ def transaction_version(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
 
 
 async def values(servers: str, partitions: list[TopicPartition], isolation_level: str) -> list[ConsumerRecord]:
-    """All records up to the ends, once the markers of all transactions are written: a commit does not wait for them."""
+    """All records up to the log ends, read after the markers of all transactions are written. A commit does not wait
+    for them.
+    """
     async with (
         Consumer(bootstrap_servers=servers) as everything,
         Consumer(bootstrap_servers=servers, isolation_level="read_committed") as committed,
@@ -133,7 +137,7 @@ async def test_a_second_producer_fences_the_first(servers: str, name: str) -> No
         await first.init_transactions()
         await first.begin_transaction()
         await (await first.send(name, b"1"))
-        await second.init_transactions()  # aborts what the first left open
+        await second.init_transactions()  # aborts the open transaction of the first one
         for _ in range(2):
             with pytest.raises(KafkaError) as caught:
                 await first.commit_transaction()
@@ -193,7 +197,7 @@ async def test_records_that_were_not_sent_are_given_up_by_an_abort(servers: str,
         with pytest.raises(RuntimeError, match="changed my mind"):
             await send_and_raise(producer, name)
         await producer.begin_transaction()
-        await producer.commit_transaction()  # nothing in it
+        await producer.commit_transaction()  # an empty transaction
         await producer.begin_transaction()
         await producer.send(name, b"4")
     assert numbers(await values(servers, partitions, "read_committed")) == [2], "stop() aborts what is open"
@@ -251,7 +255,7 @@ async def test_a_transaction_goes_on_after_its_broker_was_killed(tmp_path: Path,
                 for n in range(first, first + 40):
                     await producer.send(name, str(n).encode(), partition=n % 3)
                 if round_number == 1:
-                    await producer.flush()  # killed between the records and the end; else in the midst of the records
+                    await producer.flush()  # killed between the records and the end, otherwise during the records
                 broker.kill()
                 sends = [
                     await producer.send(name, str(n).encode(), partition=n % 3) for n in range(first + 40, first + 80)

@@ -1,4 +1,4 @@
-"""Our client logs in to a real Kafka: each security protocol, each mechanism, and what a refusal looks like."""
+"""Our client logs in to a real Kafka with each security protocol and mechanism, and is refused."""
 
 import asyncio
 import base64
@@ -28,7 +28,7 @@ LOGINS = [
 
 @pytest.fixture(scope="module", autouse=True)
 def scram_users(secured: SecuredKafka) -> None:
-    """The users of PLAIN have the same passwords in SCRAM."""
+    """Creates the users of PLAIN with the same passwords for SCRAM."""
 
     async def make() -> None:
         async with Admin(secured.bootstrap_servers) as admin:
@@ -53,7 +53,7 @@ async def round_trip(servers: str, topic: str, security: Any) -> None:
 
 
 async def log_in_for_ever(servers: str, security: dict[str, str]) -> None:
-    """Until the broker has learned of a change, and refuses."""
+    """Logs in repeatedly until the broker has learned of a change and refuses."""
     while True:
         async with Admin(servers, security=security):
             pass
@@ -62,7 +62,7 @@ async def log_in_for_ever(servers: str, security: dict[str, str]) -> None:
 @pytest.mark.parametrize(("listener", "mechanism"), LOGINS)
 @pytest.mark.parametrize("user", ["bob"])
 async def test_records_go_and_come(secured: SecuredKafka, name: str, listener: str, mechanism: str, user: str) -> None:
-    """The password of bob has the characters that JAAS and SCRAM escape."""
+    """The password of bob has characters that JAAS and SCRAM escape."""
     await round_trip(secured.address(listener), name, secured.client(listener, mechanism, user))
 
 
@@ -164,7 +164,7 @@ async def test_a_wrong_protocol_names_the_setting(
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"])
 async def test_a_session_is_renewed_before_it_ends(secured: SecuredKafka, name: str, mechanism: str) -> None:
-    """Records go on for three sessions, over connections that stay open, several requests at a time."""
+    """Records are sent during three sessions, over connections that stay open, with several requests in flight."""
     servers = secured.address("SHORT")
     async with Producer(servers, security=secured.client("SHORT", mechanism), linger_ms=0) as producer:
         await producer.send_and_wait(name, b"first")
@@ -186,7 +186,7 @@ async def test_a_session_is_renewed_before_it_ends(secured: SecuredKafka, name: 
 
 
 async def test_a_login_that_is_refused_later_reaches_producer_and_consumer(secured: SecuredKafka, name: str) -> None:
-    """The password changes while both run. Their next renewal is refused, and every later call says so."""
+    """The password changes while both run. Their next renewal is refused, and every later call raises that error."""
     servers, mechanism = secured.address("SHORT"), "SCRAM-SHA-256"
     async with Admin(secured.bootstrap_servers) as admin:
         await admin.alter_user_scram_credentials([ScramUpsertion("erin", mechanism, "first-secret")])
@@ -208,7 +208,7 @@ async def test_a_login_that_is_refused_later_reaches_producer_and_consumer(secur
 
 
 async def log_in_when_known(servers: str, settings: dict[str, str]) -> None:
-    """The broker learns of a user a moment after its controller."""
+    """Logs in once the broker has learned of a user, which is a moment after its controller."""
     while True:
         try:
             async with Admin(servers, security=settings):

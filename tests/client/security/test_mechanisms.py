@@ -1,4 +1,4 @@
-"""The client's side of the mechanisms against the server's side of our own, and against messages that are wrong."""
+"""The client's side of the mechanisms with our own server's side, and with wrong messages."""
 
 import random
 import string
@@ -102,7 +102,7 @@ def test_oauthbearer_sends_token_and_extensions_and_ends_after_a_refusal() -> No
 
 
 def run(mechanism: ClientLogin, *answers: SaslAuthenticateResponse) -> int:
-    """The session lifetime of a login that gets these answers."""
+    """Runs a login that gets these answers; returns the session lifetime."""
     steps = login_steps(mechanism, "broker:9093")
     assert isinstance(next(steps), SaslHandshakeRequest)
     steps.send(SaslHandshakeResponse(0, [mechanism.name]))

@@ -1,4 +1,5 @@
-"""The commands and the client on our own broker with TLS, SASL and ACLs: users are made, allowed, limited, removed."""
+"""The commands and the client with our own broker with TLS, SASL and ACLs: users are created, authorized, limited and
+removed."""
 
 import asyncio
 import base64
@@ -30,7 +31,7 @@ def shell(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Shell:
-    """Commands that are the administrator's."""
+    """Runs commands as the administrator."""
     file = write_properties(tmp_path / "admin.properties", broker.client().java)
     monkeypatch.setenv("ODRADEK_COMMAND_CONFIG", str(file))
     return Shell(broker.bootstrap_servers, capfdbinary, tmp_path)

@@ -1,4 +1,6 @@
-"""The commands on a secured real Kafka print what Kafka's own tools print, and log in as their files say."""
+"""The commands on a secured real Kafka print the same as Kafka's own tools, and log in with the settings of their
+files.
+"""
 
 import json
 import re
@@ -17,7 +19,7 @@ from support.security.secured_kafka import SecuredKafka, write_properties
 pytestmark = pytest.mark.java
 
 TOKEN = re.compile(r"[\w+/]{86}==|(?<![\w-])[\w-]{22}(?![\w-])|\d{4}-\d\d-\d\dT\d\d:\d\d")
-"""An HMAC, which may hold what looks like the id of a token; an id; a time."""
+"""An HMAC, which may contain text like the id of a token; an id; a time."""
 
 
 @pytest.fixture
@@ -26,11 +28,11 @@ def both(tools: KafkaTools, capfd: pytest.CaptureFixture[str]) -> BothTools:
 
 
 def test_acls_print_what_kafka_acls_prints(secured: SecuredKafka, both: BothTools, name: str) -> None:
-    """Each change once by ours and once by Kafka's tool, on resources of their own with names of equal length."""
+    """Each change is made by ours and by Kafka's tool, on different resources with names of equal length."""
     server = ("--bootstrap-server", secured.bootstrap_servers)
 
     def each(*arguments: str) -> str:
-        """Our output, once it is equal to that of Kafka's tool for a resource of its own."""
+        """Our output. Asserts that Kafka's tool prints the same for its resource."""
         ours = both.ours("acls", *server, *(a.replace("NAME", f"{name}-mine") for a in arguments))
         theirs = both.theirs("acls", *server, *(a.replace("NAME", f"{name}-your") for a in arguments))
         mine, yours = (sorted(map(str.strip, output.out.splitlines())) for output in (ours, theirs))
@@ -78,7 +80,7 @@ def test_wrong_usage_has_kafkas_words(secured: SecuredKafka, both: BothTools, ar
 
 
 def test_quotas_and_users_print_what_kafka_configs_prints(secured: SecuredKafka, both: BothTools, name: str) -> None:
-    """Ours changes, then the tool of Kafka the same again; both describe the same."""
+    """Ours makes a change, then Kafka's tool makes the same again. Both describe the same."""
     server = ("--bootstrap-server", secured.bootstrap_servers)
     user, client = f"{name}-u", f"{name}-c"
 
@@ -86,7 +88,7 @@ def test_quotas_and_users_print_what_kafka_configs_prints(secured: SecuredKafka,
         return both.same("configs", *server, *arguments)
 
     def alter(*arguments: str, shown: str, gone: bool = False) -> None:
-        """One change; waits until the broker has learned of it from its controller."""
+        """Makes one change, and waits until the broker has learned of it from its controller."""
         done = [run("configs", *server, *arguments, "--alter", *change) for run, change in changes_of(gone, shown)]
         assert {one.code for one in done} == {0}, done
         assert len({one.out for one in done}) == 1
@@ -95,7 +97,7 @@ def test_quotas_and_users_print_what_kafka_configs_prints(secured: SecuredKafka,
 
     def changes_of(gone: bool, shown: str) -> list[tuple[Any, tuple[str, str]]]:
         key = shown.partition("=")[0]
-        if gone:  # what is deleted cannot be deleted again
+        if gone:  # a deleted one cannot be deleted again
             return [(both.ours, ("--delete-config", key))]
         return [(run, ("--add-config", shown.removesuffix(".0"))) for run in (both.ours, both.theirs)]
 
@@ -187,7 +189,7 @@ def test_tokens_print_what_kafka_delegation_tokens_prints(
 def test_every_command_logs_in(
     secured: SecuredKafka, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With one file for all, over TLS; and with properties in place of the file."""
+    """With one file for all, over TLS, and with properties instead of the file."""
     settings = secured.client("SASL_SSL", "PLAIN", "admin")
     file = write_properties(tmp_path / "admin.properties", settings)
     address = ["--bootstrap-server", secured.address("SASL_SSL")]
