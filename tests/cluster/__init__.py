@@ -1,1 +1,1 @@
-"""Brokers in a cluster: tests, and what only they use."""
+"""Tests of brokers in a cluster, and their helpers."""

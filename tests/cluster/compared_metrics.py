@@ -33,10 +33,10 @@ TOTALS = (
     "reassigningpartitions",
 )
 LOOK_S = 0.2
-"""Between two looks, each of which asks all brokers."""
+"""The time between two polls, each of which queries all brokers."""
 HANG_TRIES = 4
 HANGS = 3
-"""A broker of ours that follows both others."""
+"""A broker of ours that follows both other brokers."""
 
 
 class Compared:
@@ -49,7 +49,7 @@ class Compared:
         self._admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
 
     def metrics(self, *node_ids: int) -> dict[int, Metrics]:
-        """Of these brokers, or of all."""
+        """The metrics of these brokers, or of all."""
         found = {}
         for node_id in node_ids or NODE_IDS:
             broker = self._cluster.brokers[node_id]
@@ -61,7 +61,7 @@ class Compared:
         return found
 
     def _value(self, metrics: Metrics, name: str, **labels: object) -> float:
-        """The value of the metric with these labels; others may be there, too. -1 without it."""
+        """The value of the metric with these labels and any others; -1 without it."""
         wanted = {(key, str(value)) for key, value in labels.items()}
         [value] = [value for (one, of), value in metrics.items() if one == name and wanted <= of] or [-1]
         return value
@@ -78,7 +78,7 @@ class Compared:
         return {**dict.fromkeys(TOTALS, 0), **counts}
 
     def until_quiet(self) -> None:
-        """Until all replicas are in sync, no copy lags, and each broker counts what the metadata says."""
+        """Waits until all replicas are in sync without lag, and each broker's counts match the metadata."""
         for index in range(len(NODE_IDS)):
             self._cluster.until_in_sync(self._topic, set(NODE_IDS), index)
 
@@ -97,10 +97,10 @@ class Compared:
         return name.startswith(ROOMS) and name.endswith("lag")
 
     def check_names(self) -> None:
-        """Every metric of ours that has the name of one of Kafka's has its labels, too."""
+        """Asserts that every metric of ours with the name of one of Kafka's has the same labels."""
         found = self.metrics()
         theirs = {(name, frozenset(key for key, _ in labels)) for name, labels in found[KAFKA]}
-        # Kafka creates the meter of a topic at its first event; before that only the one of all topics is there.
+        # Kafka creates the meter of a topic at its first event. Before that only the one of all topics exists.
         theirs |= {(name, labels | {"topic"}) for name, labels in theirs if name.startswith(TOPICS)}
         ours = {
             (name, frozenset(key for key, _ in labels))
@@ -113,7 +113,7 @@ class Compared:
         assert all(any(name.startswith(room) for name, _ in ours) for room in ROOMS)
 
     def check_records(self, before: dict[int, Metrics]) -> None:
-        """The same records were written to each partition: leaders and followers have counted the same."""
+        """Asserts that leaders and followers counted the same after equal writes to each partition."""
         now = self.metrics()
         for index in range(len(NODE_IDS)):
             logs = [self._log_of(node_id, index, now[node_id]) for node_id in NODE_IDS]
@@ -149,10 +149,11 @@ class Compared:
         return self._value(now[node_id], name, **of) - max(0, self._value(before[node_id], name, **of))
 
     def check_follower_that_hangs(self, write: Callable[[int], None]) -> None:
-        """Both leaders see it leave the ISR, count that, and count that it comes back. ``write``: to a partition.
+        """Asserts that both leaders count that a paused follower leaves the ISR and returns. ``write``: writes to a
+        partition.
 
-        A leader, Kafka's too, does not count a return that it learns from the metadata before the controllers answer.
-        On a busy machine that happens; then it hangs once more.
+        A leader, also Kafka's, does not count a return that it learns from the metadata before the controllers answer.
+        On a busy machine that happens; then the follower is paused once more.
         """
         leaders = [one for one in NODE_IDS if one != HANGS]
         before = self.metrics()

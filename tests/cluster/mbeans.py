@@ -1,4 +1,4 @@
-"""The MBeans of a real Kafka as Prometheus' JMX exporter shows them, and the metrics of a broker of ours.
+"""The MBeans of a real Kafka in the form of Prometheus' JMX exporter, and the metrics of a broker of ours.
 
 with MBeans() as beans:
     beans.metrics(kafka.running_pid)
@@ -15,14 +15,14 @@ from support.kafka.java_program import JavaProgram
 
 TIMEOUT_S = 60
 METRICS = {"odradek.metrics.listener": "127.0.0.1:0"}
-"""The configuration of a broker of ours that is asked for its metrics."""
+"""The configuration of a broker of ours that serves its metrics."""
 Labels = frozenset[tuple[str, str]]
 Metrics = dict[tuple[str, Labels], float]
 """Name and labels -> value."""
 
 
 class MBeans(JavaProgram):
-    """A program that reads them from running processes."""
+    """A program that reads MBeans from running processes."""
 
     NAME = "MBeans"
 
@@ -46,7 +46,7 @@ class MBeans(JavaProgram):
 
 
 def metrics_of(broker: OurBroker) -> Metrics:
-    """What a broker of ours, started with :data:`METRICS`, serves."""
+    """The metrics of a broker of ours that was started with :data:`METRICS`."""
     address = broker.log().rpartition("metrics at ")[2].split()[0]
     with urllib.request.urlopen(address, timeout=TIMEOUT_S) as answer:
         text = answer.read().decode()

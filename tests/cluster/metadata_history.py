@@ -1,4 +1,4 @@
-"""The metadata log that a controller has written, read from its directory while it runs: each change of a partition."""
+"""Each change of a partition in the metadata log of a controller, read from its directory while it runs."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,7 @@ METADATA = "__cluster_metadata-0"
 
 
 class PartitionChange(NamedTuple):
-    """A partition as one record of the log left it. ``place``: its index in the topic."""
+    """The state of a partition after one record of the log. ``place``: its index in the topic."""
 
     topic: str
     place: int
@@ -21,17 +21,17 @@ class PartitionChange(NamedTuple):
 
 
 class MetadataHistory:
-    """All records of a log that no snapshot has shortened yet. :meth:`read` takes what was added."""
+    """All records of a log from which no snapshot has removed any yet. :meth:`read` adds new ones."""
 
     def __init__(self, log_dir: Path) -> None:
-        """``log_dir``: a controller's, or a broker's with its copy."""
+        """``log_dir``: of a controller, or of a broker with a copy of the log."""
         self.image = MetadataImage()
         self.changes: list[PartitionChange] = []
         self._directory = log_dir / METADATA
         self._positions: dict[Path, int] = {}
 
     def read(self) -> MetadataImage:
-        """Replays the records that came since the last call."""
+        """Replays the records since the last call."""
         for path in sorted(self._directory.glob("*.log")):
             with path.open("rb") as file:
                 file.seek(self._positions.get(path, 0))
@@ -48,12 +48,12 @@ class MetadataHistory:
         return self.image
 
     def of(self, topic: str, index: int = 0) -> list[PartitionImage]:
-        """The states of one partition, in their order."""
+        """The states of one partition, in order."""
         return [one.partition for one in self.changes if (one.topic, one.place) == (topic, index)]
 
 
 def whole_batches_size(data: bytes) -> int:
-    """The bytes of ``data`` that whole batches take; the last one may still be written."""
+    """The number of bytes in complete batches of ``data``. The last batch may still be being written."""
     end = 0
     for position, header in iterate_headers(data):
         end = position + header.size_in_bytes

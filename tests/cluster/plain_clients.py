@@ -1,4 +1,4 @@
-"""Topics and records of tests that need no special client: created, and produced, with librdkafka's defaults."""
+"""Creates topics and produces records with librdkafka's defaults, for tests that need no special client."""
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]

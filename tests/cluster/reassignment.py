@@ -11,12 +11,12 @@ COMMAND = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 
 
 def reassign(bootstrap_servers: str, topic: str, replicas: list[int], place: Path) -> None:
-    """Gives partition 0 of a topic these replicas, and waits for the end. ``place``: a directory for the plan."""
+    """Moves partition 0 of a topic to these replicas, and waits for the end. ``place``: a directory for the plan."""
     reassign_all(bootstrap_servers, {(topic, 0): replicas}, place)
 
 
 def reassign_all(bootstrap_servers: str, wanted: Mapping[tuple[str, int], Sequence[int]], place: Path) -> None:
-    """Gives each of these partitions its replicas, and waits for the end. ``place``: a directory for the plan."""
+    """Moves each of these partitions to its replicas, and waits for the end. ``place``: a directory for the plan."""
     plan = place / f"reassignment-{len(list(place.glob('reassignment-*.json')))}.json"
     partitions = [
         {"topic": topic, "partition": index, "replicas": list(replicas)} for (topic, index), replicas in wanted.items()

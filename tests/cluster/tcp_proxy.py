@@ -4,8 +4,8 @@
         connect to 127.0.0.1:proxy.port
         proxy.hang()
 
-One proxy stands before one port. It runs in a thread of its own; its methods return once the fault is there. A proxy
-that can tell who connects has a line of its own for each source, which can be broken alone: ``proxy.line(2).hang()``.
+One proxy is for one port. It runs in its own thread; its methods return once the fault is in effect. A proxy that can
+identify the source of a connection has a line for each source, which can be broken alone: ``proxy.line(2).hang()``.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ READ_BYTES = 64 << 10
 
 
 class Direction(Enum):
-    """Which way bytes go."""
+    """The direction of bytes."""
 
     TO_SERVER = "to the server"
     TO_CLIENT = "to the client"
@@ -39,9 +39,9 @@ class Link:
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
     swallowed: frozenset[Direction] = frozenset()
-    """The directions whose bytes are read and dropped for as long as the connection lives."""
+    """The directions whose bytes are read and dropped until the connection ends."""
     due_s: dict[Direction, float] = field(default_factory=lambda: dict.fromkeys(BOTH, 0.0))
-    """When the last delayed bytes are passed on, by the loop's clock."""
+    """The time at which the last delayed bytes are passed on, by the loop's clock."""
 
     def target(self, direction: Direction) -> asyncio.StreamWriter:
         """The end that the bytes of a direction go to."""
@@ -54,12 +54,12 @@ class Link:
 
 
 class TcpLine:
-    """The connections from one source to a server, and what is wrong with them."""
+    """The connections from one source to a server, and their faults."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """``loop``: the proxy's."""
+        """``loop``: the event loop of the proxy."""
         self.accepted = 0
-        """Connections that were accepted so far."""
+        """The number of connections that were accepted so far."""
         self.links: set[Link] = set()
         self.swallowed: frozenset[Direction] = frozenset()
         self.refuses = False
@@ -77,7 +77,7 @@ class TcpLine:
         self._in_loop(reset)
 
     def hang(self, directions: frozenset[Direction] = BOTH) -> None:
-        """The connections that are open now stay open and lose all bytes. New connections work."""
+        """Makes the current connections lose all bytes and stay open. New connections work."""
 
         def swallow() -> None:
             for link in self.links:
@@ -86,16 +86,15 @@ class TcpLine:
         self._in_loop(swallow)
 
     def swallow(self, directions: frozenset[Direction] = BOTH) -> None:
-        """All connections, and those to come, lose all bytes until :meth:`heal`."""
+        """Makes all connections, also new ones, lose all bytes until :meth:`heal`."""
         self._in_loop(lambda: setattr(self, "swallowed", directions))
 
     def delay(self, seconds: float) -> None:
-        """Bytes of each direction arrive later by this, in their order."""
+        """Delays the bytes of each direction by this time, in order."""
         self._in_loop(lambda: setattr(self, "delay_s", seconds))
 
     def heal(self) -> None:
-        """New connections work, and bytes pass at once. Connections that lost bytes are reset, as their ends wait for
-        what never comes."""
+        """Ends all faults. Connections that lost bytes are reset, because their ends would wait for ever."""
 
         def repair() -> None:
             lossy = [link for link in self.links if link.swallowed | self.swallowed]
@@ -112,7 +111,7 @@ class TcpLine:
         asyncio.run_coroutine_threadsafe(run(), self._loop).result()
 
     async def serve(self, from_client: asyncio.StreamReader, client: asyncio.StreamWriter, server_port: int) -> None:
-        """Carries the bytes of one connection until an end closes it."""
+        """Passes on the bytes of one connection until an end closes it."""
         self.accepted += 1
         if self.refuses:
             client.transport.abort()
@@ -149,7 +148,7 @@ class TcpLine:
             self._later(link, direction, target.write_eof)
 
     def _later(self, link: Link, direction: Direction, act: Callable[[], None]) -> None:
-        """Calls ``act`` after the delay, and after what was delayed before it."""
+        """Calls ``act`` after the delay, and after earlier delayed calls."""
         due_s = max(self._loop.time() + self.delay_s, math.nextafter(link.due_s[direction], math.inf))
         link.due_s[direction] = due_s
 
@@ -162,12 +161,12 @@ class TcpLine:
 
 
 class TcpProxy(TcpLine):
-    """A proxy before a port of 127.0.0.1. Its own port is :attr:`port`. Itself, it is the line of everyone that has no
-    line of its own."""
+    """A proxy before a port of 127.0.0.1. Its own port is :attr:`port`. It is also the line of all sources without a
+    line of their own."""
 
     def __init__(self, server_port: int, source_of: Callable[[int, int], int] | None = None) -> None:
-        """``server_port``: where the server listens, now or later. ``source_of``: the port that a connection comes from
-        and the proxy's own port -> who made it. It is called in the proxy's thread, while the connection is open."""
+        """``server_port``: where the server listens, now or later. ``source_of``: the source port of a connection and
+        the proxy's port -> the source. It is called in the proxy's thread, while the connection is open."""
         super().__init__(asyncio.new_event_loop())
         self.port = 0
         self._server_port = server_port

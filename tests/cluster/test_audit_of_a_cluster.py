@@ -1,4 +1,5 @@
-"""The audit of the directories of three brokers of one cluster, two of ours and a real Kafka: equal, behind, or not."""
+"""The audit of the directories of three brokers of one cluster, two of ours and a real Kafka: equal, shorter, or
+different."""
 
 import shutil
 import struct
@@ -22,13 +23,13 @@ REPLICA_FINDINGS = ("replicas-diverge", "replica-tail-differs", "replica-behind"
 
 
 class Stopped(NamedTuple):
-    """The log directories of each broker, stopped; broker 3 missed the last records of every partition."""
+    """The log directories of the stopped brokers. Broker 3 does not have the last records of every partition."""
 
     directories: dict[int, list[Path]]
 
 
 def fill(cluster: ThreeBrokers, first: int) -> None:
-    """Plain and transactional records in every partition, one of them aborted."""
+    """Writes plain and transactional records to every partition, some of them aborted."""
     settings = {"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "linger.ms": 0}
     producer = Producer({**settings, "transactional.id": "writer", "batch.num.messages": 20})
     producer.init_transactions(120)
@@ -70,7 +71,7 @@ def audited(directories: Sequence[Path]) -> list[Finding]:
 
 
 def copied(stopped: Stopped, place: Path) -> dict[int, list[Path]]:
-    """A copy of all directories, to be changed."""
+    """A copy of all directories, which a test may change."""
     result = {}
     for node_id, paths in stopped.directories.items():
         result[node_id] = [place / str(node_id) / path.name for path in paths]
@@ -103,13 +104,15 @@ def test_replica_that_is_behind_is_no_damage(stopped: Stopped) -> None:
 @pytest.mark.parametrize("kind", ["record", "epoch", "missing"])
 @pytest.mark.parametrize("node_id", [KAFKA, OURS])
 def test_planted_difference_is_found(stopped: Stopped, tmp_path: Path, node_id: int, kind: str) -> None:
-    """Another byte of a record, another leader epoch, or a batch that is not there: topic, offset and brokers."""
+    """The difference is a byte of a record, a leader epoch, or a missing batch. The finding has topic, offset and
+    brokers.
+    """
     directories = copied(stopped, tmp_path)
     path = segment(directories, node_id, 1)
     data = bytearray(path.read_bytes())
     position, header = [one for one in iterate_headers(bytes(data)) if not one[1].is_control][5]
     if kind == "record":
-        # The value's last digit; the CRC is right, so that only the comparison shows it.
+        # The value's last digit, with a valid CRC, so that only the comparison shows it.
         data[position + header.size_in_bytes - 2] ^= 1
         struct.pack_into(">I", data, position + CRC_POSITION, crc_of(data, position, header))
     elif kind == "epoch":

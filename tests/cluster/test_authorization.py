@@ -60,7 +60,7 @@ class Mixed(NamedTuple):
     admin: Secured
 
     def ids_of_each_coordinator(self) -> list[str]:
-        """Transactional ids, one for each broker that coordinates it."""
+        """Transactional ids, one for each coordinating broker."""
         request = FindCoordinatorRequest(key_type=1, coordinator_keys=[f"payer-{number}" for number in range(20)])
 
         def found() -> dict[int, str]:
@@ -73,7 +73,7 @@ class Mixed(NamedTuple):
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mixed]:
-    """Brokers 1 and 2 of ours, and a real one, who replicate ``orders`` and lead a partition each."""
+    """Brokers 1 and 2 of ours, and a real one. They replicate ``orders``, and each leads one partition."""
     place = tmp_path_factory.mktemp("mixed")
     with ExitStack() as stack:
         controllers = stack.enter_context(RealControllers(place / "controllers", configs=AUTHORIZER_KEYS))
@@ -85,7 +85,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mixed]:
             [
                 *(of(ADMIN, kind, CLUSTER_NAME if kind is CLUSTER else "*", AclOperation.ALL) for kind in OPERATIONS),
                 of(THE_BROKER, CLUSTER, CLUSTER_NAME, AclOperation.CLUSTER_ACTION),
-                of(THE_BROKER, CLUSTER, CLUSTER_NAME, AclOperation.CREATE),  # of internal topics
+                of(THE_BROKER, CLUSTER, CLUSTER_NAME, AclOperation.CREATE),  # for internal topics
                 of(THE_BROKER, TOPIC, "orders", AclOperation.WRITE),
                 of(THE_BROKER, TOPIC, "orders", AclOperation.READ),
                 of(THE_BROKER, GROUP, "readers", AclOperation.READ),
@@ -108,7 +108,7 @@ def of(
 
 
 def create(admin: Secured, topic: str) -> None:
-    """Creates a topic of which each broker leads a partition, and waits until all replicas are in sync."""
+    """Creates a topic with one partition led by each broker, and waits until all replicas are in sync."""
     assignment = CreateTopicsRequest.CreatableReplicaAssignment
     replicas = [assignment(index, [(index + place) % 3 + 1 for place in range(3)]) for index in range(3)]
     [created] = admin.ask(CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(topic, -1, -1, replicas)]), 7).topics
@@ -123,7 +123,7 @@ def in_sync(admin: Secured, topic: str) -> bool:
 
 
 def test_transactions_over_brokers(mixed: Mixed) -> None:
-    """Followers copy, markers reach the leaders and leaders ask the coordinators, with the right of CLUSTER_ACTION."""
+    """Followers copy, markers reach the leaders, and leaders send requests to the coordinators, with CLUSTER_ACTION."""
     for transactional_id in mixed.ids_of_each_coordinator():
         producer = Producer({"bootstrap.servers": mixed.bootstrap_servers, "transactional.id": transactional_id})
         producer.init_transactions(60)
@@ -162,7 +162,7 @@ def test_client_that_lacks_a_right_is_refused_by_every_leader(mixed: Mixed) -> N
 
 
 def test_everything_and_nothing_allowed(members: tuple[Secured, Secured]) -> None:
-    """Every API answers as Kafka's: what the controllers decide is asked with the client's principal and address."""
+    """Every API answers as Kafka's. Forwarded requests have the client's principal and address."""
     differing = [one for acls in ([], everything_allowed()) for one in compare(members, acls, QUESTIONS)]
     assert not differing, "\n".join(differing)[:6_000]
 

@@ -1,4 +1,4 @@
-"""Configs and client quotas, changed at our broker and at Kafka's in one cluster: the same answers and effects."""
+"""Configs and client quotas are changed at our broker and at Kafka's in one cluster, with equal answers and effects."""
 
 import json
 import re
@@ -29,7 +29,7 @@ TOPIC, BROKER, LOGGER, GROUP = 2, 4, 8, 32
 SET, DELETE, APPEND = 0, 1, 2
 OURS, THEIRS = "1", "2"
 OWN = "own"
-"""The id of the broker that is asked."""
+"""Stands for the id of the broker that gets the request."""
 
 Change = tuple[int, str, list[tuple[str, int, str | None]]]
 CASES: dict[str, list[Change]] = {
@@ -131,7 +131,7 @@ def answer(wire: Wire, broker: OurBroker | RealMember, request: tuple[Message, i
         (case, make)
         for case in CASES
         for make in (incremental, replacing)
-        if (case, make) != ("twice", replacing)  # Kafka's broker never answers that
+        if (case, make) != ("twice", replacing)  # Kafka's broker never answers this request
     ],
 )
 def test_both_brokers_answer_the_same(brokers: tuple[OurBroker, RealMember], wire: Wire, case: str, make: Any) -> None:
@@ -199,7 +199,7 @@ def test_quotas_of_addresses_come_with_the_metadata(brokers: tuple[OurBroker, Re
             address = ("127.0.0.1", ours.port)
             for _ in range(15):
                 client = opened.enter_context(socket.create_connection(address, source_address=("127.0.0.9", 0)))
-            client.settimeout(1.5)  # such a connection is closed after a second at most
+            client.settimeout(1.5)  # such a connection is closed after at most a second
             try:
                 return client.recv(1) == b""
             except TimeoutError:
@@ -210,7 +210,7 @@ def test_quotas_of_addresses_come_with_the_metadata(brokers: tuple[OurBroker, Re
 
 
 def test_the_controllers_count_changes_for_all_brokers(brokers: tuple[OurBroker, RealMember], wire: Wire) -> None:
-    """``controller_mutation_rate``: what was created through one broker is missing at the other."""
+    """``controller_mutation_rate``: partitions that are created through one broker also count at the other."""
     ours, theirs = brokers
     altered(wire, ours, {"client-id": "creator"}, "controller_mutation_rate", 1)
 

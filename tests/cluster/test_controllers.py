@@ -1,4 +1,4 @@
-"""Controllers change, die, hang and come back: no broker is fenced for it, and it serves what it leads."""
+"""Controllers change, die, hang and return. No broker is fenced because of that, and brokers serve their partitions."""
 
 import re
 import signal
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 CANT_FOLLOW = "can't follow the metadata of the controllers"
 PATIENT = {"broker.session.timeout.ms": "9000", "broker.heartbeat.interval.ms": "500"}
-"""Kafka's session: a request that hangs for its 2 s costs no session."""
+"""Kafka's session timeout: a request that hangs for 2 s does not end a session."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def controllers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealContro
 
 @pytest.fixture(scope="module")
 def broker(controllers: RealControllers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
-    """Broker 1, which names the controllers as voters. No test may get it fenced."""
+    """Broker 1, with the controllers as voters. It must not be fenced in any test."""
     with controllers.broker(tmp_path_factory.mktemp("member"), 1, PATIENT) as started:
         create(started, "load")
         yield started
@@ -47,7 +47,7 @@ def create(broker: OurBroker, topic: str) -> None:
 
 @contextmanager
 def producing(broker: OurBroker) -> Iterator[list[int]]:
-    """Produces one record after the other in a thread. Gives the offsets that were acknowledged so far."""
+    """Produces one record after another in a thread. Yields the offsets that were acknowledged so far."""
     acknowledged: list[int] = []
     failed: list[KafkaError] = []
     stop = threading.Event()
@@ -106,7 +106,7 @@ def test_active_controller_that_dies_under_load_is_replaced_and_comes_back(
 
 
 def test_active_controller_that_hangs_is_left(controllers: RealControllers, broker: OurBroker) -> None:
-    """SIGSTOP: its connections stay open, and nothing is answered."""
+    """After SIGSTOP its connections stay open, and nothing is answered."""
     old = active(broker)
     with producing(broker) as acknowledged:
         node(controllers, old).send_signal(signal.SIGSTOP)
@@ -123,7 +123,7 @@ def test_active_controller_that_hangs_is_left(controllers: RealControllers, brok
 def test_broker_without_any_controller_serves_what_it_leads(
     controllers: RealControllers, broker: OurBroker, tmp_path: Path
 ) -> None:
-    """It says so every ten seconds. Another broker stops meanwhile, at the second signal."""
+    """It logs that every ten seconds. Another broker stops during that time, at the second signal."""
     servers = {"controller.quorum.voters": "", "controller.quorum.bootstrap.servers": controllers.addresses}
     with controllers.broker(tmp_path, 2, servers) as other, producing(broker) as acknowledged:
         for one in controllers.nodes:
@@ -142,7 +142,7 @@ def test_broker_without_any_controller_serves_what_it_leads(
 
 
 def test_connections_that_break_in_any_way_are_opened_anew_within_the_session(tmp_path: Path) -> None:
-    """One controller behind a proxy, named as a bootstrap server."""
+    """There is one controller behind a proxy, as a bootstrap server."""
     with ExitStack() as stack:
         proxies: list[TcpProxy] = []
 

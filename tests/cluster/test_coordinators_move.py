@@ -1,4 +1,4 @@
-"""Coordinators move between brokers of ours: committed offsets and transactions survive the broker that had them."""
+"""Coordinators move between brokers of ours: committed offsets and transactions survive the loss of a broker."""
 
 import asyncio
 from functools import partial
@@ -29,7 +29,7 @@ CONFIGS = {"replica.lag.time.max.ms": "3000", "replica.fetch.backoff.ms": "100",
 
 
 def create(cluster: OurCluster, topic: str, **config: str) -> None:
-    """A topic with one partition on both brokers, broker 1 first."""
+    """Creates a topic with one partition on both brokers, broker 1 first."""
     create_topic(cluster.bootstrap_servers, topic, [[1, 2]], **config)
 
 
@@ -38,7 +38,7 @@ def in_sync(cluster: OurCluster, topic: str) -> None:
 
 
 def commit(consumer: Consumer, offset: int) -> None:
-    """Commits until it is taken: librdkafka gives a commit up while the coordinator moves."""
+    """Commits until it succeeds: librdkafka gives up a commit while the coordinator moves."""
 
     def taken() -> bool:
         try:
@@ -146,7 +146,7 @@ async def test_a_coordinator_that_was_stopped_for_longer_than_its_session_has_no
         for topic in ("t", OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
             create(cluster, topic)
             in_sync(cluster, topic)
-        # A broker that is stopped takes requests and answers none: librdkafka gives it up after this time.
+        # A paused broker accepts requests and answers none. librdkafka gives up after this time.
         settings = {"bootstrap.servers": cluster.bootstrap_servers, "socket.timeout.ms": 3_000}
         consumer = Consumer({**settings, "group.id": "g"})
         commit(consumer, 1)
@@ -179,7 +179,7 @@ async def test_a_coordinator_that_was_stopped_for_longer_than_its_session_has_no
 
 
 def goes_on(cluster: OurCluster, consumer: Consumer, producer: Producer) -> None:
-    """The broker that was stopped takes over again: it has what the other one decided, once."""
+    """The paused broker takes over again, and has the decisions of the other one exactly once."""
     for topic in ("t", OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
         in_sync(cluster, topic)
     assert committed(consumer) == 2
@@ -228,7 +228,9 @@ def test_transactions_are_refused_below_the_minimum_isr_and_commits_time_out(tmp
 
 
 def is_alone(port: int, topic: str) -> bool:
-    """Whether a broker itself has one replica in the ISR of a topic: it hears of it after the controller decided."""
+    """Whether a broker knows that the ISR of a topic has one replica. It learns of that after the controller's
+    decision.
+    """
     metadata = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"}).list_topics(topic, TIMEOUT_S)
     return len(metadata.topics[topic].partitions[0].isrs) == 1
 

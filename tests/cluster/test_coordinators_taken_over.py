@@ -1,6 +1,6 @@
 """Coordinators move from a broker of ours to an Apache Kafka one, and the other way round.
 
-Groups have members and transactions are open while they do.
+Groups have members, and transactions are open at that time.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 TIMEOUT_S = 60
 LOOK_S = 5
-"""The patience of one look at the metadata; another look follows."""
+"""The timeout of one metadata request, which is then repeated."""
 FIRST, SECOND = 1, 2
 TOPIC = "t"
 COMMITTING, ABORTING, LEAVING = 0, 1, 2
@@ -38,7 +38,7 @@ CONFIGS = {
 
 @pytest.fixture(params=[("ours", "kafka"), ("kafka", "ours")], ids="-then-".join)
 def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
-    """Two brokers. The first leads everything, so that it coordinates everything."""
+    """Two brokers. The first leads all partitions, so that it is every coordinator."""
     with contextlib.ExitStack() as stack:
         controllers = stack.enter_context(RealControllers(tmp_path / "controllers"))
         places = stack.enter_context(Places(tmp_path, controllers, CONFIGS, count=2))
@@ -60,7 +60,7 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
 
 
 class Member:
-    """A member of a group that reads the topic, and counts how often it was given partitions."""
+    """A member of a group that reads the topic, and counts its assignments."""
 
     def __init__(self, places: Places, protocol: str) -> None:
         self.protocol = protocol
@@ -81,7 +81,7 @@ class Member:
         self.assignments += bool(partitions)
 
     def read(self, value: str) -> None:
-        """Reads until this value comes, and commits."""
+        """Reads until this value is read, and commits."""
 
         def has_come() -> bool:
             message = self._consumer.poll(0.1)
@@ -101,7 +101,7 @@ class Member:
 
 
 def producer_at(places: Places, name: str, timeout_ms: int = 60_000) -> Any:
-    """A producer of transactions that has its id."""
+    """A transactional producer that has its producer id."""
     producer = Producer(
         {
             "bootstrap.servers": places.bootstrap_servers,
@@ -146,7 +146,7 @@ def visible(places: Places, partition: int) -> list[str]:
 
 
 def until_visible_after(places: Places, value: str) -> None:
-    """Commits a record after a transaction that was left open, and waits until it is seen."""
+    """Commits a record after an open transaction, and waits until it is visible."""
     producer = producer_at(places, "after")
     write(producer, LEAVING, value)
     producer.commit_transaction(TIMEOUT_S)
@@ -154,20 +154,22 @@ def until_visible_after(places: Places, value: str) -> None:
 
 
 def until_led_by(places: Places, node_id: int) -> None:
-    """Until a broker leads every partition."""
+    """Waits until a broker leads every partition."""
 
     def leads() -> bool:
         try:
             topics = places.admin.list_topics(timeout=LOOK_S).topics.values()
         except KafkaException:
-            return False  # librdkafka kept the request for the broker that is gone
+            return False  # librdkafka kept the request for the removed broker
         return all(one.leader == node_id for topic in topics for one in topic.partitions.values())
 
     eventually(f"broker {node_id} leads everything", leads)
 
 
 def test_groups_and_open_transactions_go_on_at_the_other_kind_of_broker(places: Places) -> None:
-    """Killed, then stopped: members keep their assignments, transactions end as their producers or their time say."""
+    """A broker is killed, then one is stopped. Members keep their assignments, and transactions end by their producers
+    or their timeout.
+    """
     committing, aborting = producer_at(places, "committing"), producer_at(places, "aborting")
     members = [Member(places, protocol) for protocol in ("classic", "consumer")]
     write(committing, COMMITTING, "0")
@@ -193,7 +195,7 @@ def test_groups_and_open_transactions_go_on_at_the_other_kind_of_broker(places: 
             assert all(new >= old for new, old in zip(member.committed(), offsets, strict=True))
             member.read(str(round_number))
             assert member.committed() > offsets
-        # What the third producer left is aborted by the coordinator that has taken over: a later record is seen.
+        # The new coordinator aborts the third producer's open transaction, so that a later record becomes visible.
         until_visible_after(places, f"after {round_number}")
         place.start(place.kind)
         places.until_full_isr()

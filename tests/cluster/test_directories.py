@@ -1,4 +1,6 @@
-"""Several log directories of a broker under a real Kafka controller: where replicas lie, failures, cordons."""
+"""Several log directories of a broker under a real Kafka controller: places of replicas, failures, cordoned
+directories.
+"""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +37,7 @@ def controllers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealContro
 
 
 class Two:
-    """A broker with two log directories; a topic is spread over both."""
+    """A broker with two log directories, and a topic with partitions in both."""
 
     def __init__(self, controllers: RealControllers, root: Path, node_id: int, **configs: str) -> None:
         self.controller = controllers.nodes[0]
@@ -53,11 +55,11 @@ class Two:
 
     @property
     def asking(self) -> Asking:
-        """Questions to the broker."""
+        """Sends requests to the broker."""
         return Asking(self.broker.port)
 
     def fill(self) -> None:
-        """The topic, with one record in each partition."""
+        """Creates the topic, with one record in each partition."""
         create = CreateTopicsRequest  # another test's broker may not be fenced yet
         here = [create.CreatableReplicaAssignment(index, [self.node_id]) for index in range(PARTITIONS)]
         request = create([create.CreatableTopic(self.topic, -1, -1, here)], 10_000)
@@ -78,16 +80,16 @@ class Two:
         return meta.directory_id
 
     def is_known(self) -> bool:
-        """Whether the broker has heard of the topic."""
+        """Whether the broker knows the topic."""
         request = MetadataRequest([MetadataRequest.MetadataRequestTopic(name=self.topic)], False)
         return len(self.asking.ask(request, 9).topics[0].partitions) == PARTITIONS
 
     def leads(self, index: int) -> bool:
-        """Whether the broker says that it leads a partition."""
+        """Whether the broker reports that it leads a partition."""
         return self.asking.partition(self.topic, index)[1] == self.node_id
 
     def has_no_leader(self, index: int) -> bool:
-        """Whether the broker says that no broker leads a partition."""
+        """Whether the broker reports that a partition has no leader."""
         return self.asking.partition(self.topic, index)[1] == NO_LEADER
 
     def image(self) -> MetadataImage:
@@ -101,16 +103,16 @@ class Two:
         return image
 
     def assigned(self) -> dict[int, bytes]:
-        """The directory of each partition, as the controller knows it."""
+        """The directory of each partition in the controller's metadata."""
         topic = self.image().topics_by_name[self.topic]
         return {index: one.directory_of(self.node_id) for index, one in topic.partitions.items()}
 
     def lies_in(self) -> dict[int, bytes]:
-        """The directory of each partition, as the disks have it."""
+        """The directory of each partition on the disks."""
         return {index: self.id_of(path) for path in (self.a, self.b) for index in self.in_(path)}
 
     def agree(self) -> None:
-        """Waits until the controller knows where each partition lies."""
+        """Waits until the controller knows the directory of each partition."""
         eventually(lambda: f"{self.assigned()} is {self.lies_in()}", lambda: self.assigned() == self.lies_in())
 
     def values(self, index: int) -> tuple[int, list[bytes]]:
@@ -148,7 +150,7 @@ def test_controllers_know_the_directory_of_each_replica(controllers: RealControl
         two.agree()
         assert two.values(moved) == (0, [b"%d" % moved])
 
-        # A directory that is cordoned at run time takes no new partition.
+        # A directory that is cordoned at run time gets no new partition.
         config = IncrementalAlterConfigsRequest
         change = config.AlterConfigsResource(4, "1", [config.AlterableConfig("cordoned.log.dirs", 0, str(two.b))])
         assert two.asking.ask(config([change]), 1).responses[0].error_code == 0
@@ -171,7 +173,7 @@ def test_failed_directory_leaves_the_other_one_served(controllers: RealControlle
         assert len(lost) == len(kept) == 3
 
         def check(error: ErrorCode) -> None:
-            """The controller has taken the leaderships of one directory, and the rest is served."""
+            """Asserts that the controller has moved the leaders of one directory, and the rest is served."""
             for index in lost:
                 eventually(f"{index} is not led", partial(two.has_no_leader, index))
                 assert two.asking.produce(two.topic, index, b"x") == error
@@ -183,10 +185,10 @@ def test_failed_directory_leaves_the_other_one_served(controllers: RealControlle
             leaders = {at: one.leader for at, one in image.topics_by_name[two.topic].partitions.items()}
             assert leaders == {**dict.fromkeys(lost, NO_LEADER), **dict.fromkeys(kept, 2)}
 
-        two.b.rename(away)  # the next checkpoint finds nothing, as with a disk that has gone
+        two.b.rename(away)  # the next checkpoint does not find the directory, as with a removed disk
         check(ErrorCode.KAFKA_STORAGE_ERROR)
 
-        # A start without it: a file lies in its place.
+        # A start without it: a file is at its path.
         two.broker.stop()
         two.b.write_text("a disk that could not be mounted")
         two.broker.start()
@@ -231,7 +233,7 @@ def test_broker_ends_if_no_controller_hears_of_the_failure(controllers: RealCont
 
 
 def test_followed_replicas_of_a_lost_disk_are_copied_anew(controllers: RealControllers, tmp_path: Path) -> None:
-    """A real broker leads. Ours loses a disk, starts without it, then with an empty one in its place."""
+    """A real broker leads. Ours loses a disk, starts without it, and then with an empty one."""
     leader_id = 5
     two = Two(controllers, tmp_path, 4, replica_fetch_backoff_ms="100")
     with controllers.kafka_broker(tmp_path / "kafka", leader_id) as kafka, two.broker:
@@ -267,5 +269,5 @@ def test_followed_replicas_of_a_lost_disk_are_copied_anew(controllers: RealContr
 
 
 def is_taken(asking: Asking, topic: str, index: int) -> bool:
-    """Appends one record; whether the leader took it."""
+    """Appends one record; returns whether the leader accepted it."""
     return asking.produce(topic, index, b"%d" % index) == ErrorCode.NONE

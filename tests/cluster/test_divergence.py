@@ -1,4 +1,5 @@
-"""A copy of ours with records that the next leader, a real Kafka broker, lacks is truncated to that leader's log."""
+"""A replica of ours with records that the next leader, a real Kafka broker, does not have is truncated to that leader's
+log."""
 
 import contextlib
 import signal
@@ -19,12 +20,12 @@ pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 FIRST, SECOND, OURS = 2, 3, 1
 SESSION_MS = 8_000
-"""A broker that hangs for a moment must stay in the ISR; a killed one is fenced after this."""
+"""The session timeout: a broker that hangs for a moment must stay in the ISR, a killed one is fenced after this."""
 TOPIC = "diverged"
 
 
 class Cluster(NamedTuple):
-    """Two real brokers that lead one after the other, and ours, which follows."""
+    """Two real brokers that lead one after another, and ours, which follows."""
 
     first: RealKafka
     second: RealKafka
@@ -48,7 +49,7 @@ def segment(broker: RealKafka | OurBroker) -> bytes:
 
 
 def produce(broker: RealKafka, value: str, acks: str) -> None:
-    """One batch."""
+    """Produces one batch."""
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "acks": acks})
     producer.produce(TOPIC, value)
     assert producer.flush(120) == 0
@@ -68,7 +69,7 @@ def test_copy_with_records_that_the_next_leader_lacks_is_truncated(cluster: Clus
     produce(first, "kept by all", "all")
     second.send_signal(signal.SIGSTOP)
     try:
-        # The answer with one batch may lie in the stopped broker's socket already; it never gets the next batch.
+        # The answer with one batch may already be in the paused broker's socket. It never gets the next batch.
         for value in ("lost or kept", "lost"):
             produce(first, value, "1")
         eventually("our copy has what the second broker lacks", lambda: segment(ours) == segment(first))

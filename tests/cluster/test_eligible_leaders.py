@@ -1,4 +1,4 @@
-"""Elections of the real controller out of the ISR, the eligible leader replicas (KIP-966) and, uncleanly, the rest."""
+"""Elections of the real controller from the ISR, the eligible leader replicas (KIP-966) and, uncleanly, others."""
 
 import contextlib
 import json
@@ -25,14 +25,14 @@ NODES = (1, 2, 3)
 NO_LEADER = -1
 LEVELS = {**FEATURES, "eligible.leader.replicas.version": 1}
 SESSION = {"broker.session.timeout.ms": "4000"}
-"""Longer than a busy machine holds a broker up."""
+"""Longer than a busy machine delays a broker."""
 QUICK = {**SESSION, "replica.lag.time.max.ms": "60000", "replica.fetch.backoff.ms": "100"}
 RECOVERING, RECOVERED = 1, 0
 Brokers = Mapping[int, OurBroker]
 
 
 class State(NamedTuple):
-    """A partition as a broker describes it."""
+    """The state of a partition in a broker's answer."""
 
     leader: int
     isr: set[int]
@@ -42,7 +42,7 @@ class State(NamedTuple):
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
-    """Three brokers of ours under a real controller; a follower leaves the ISR only by being fenced."""
+    """Three brokers of ours under a real controller. A follower leaves the ISR only when it is fenced."""
     tmp_path = tmp_path_factory.mktemp("cluster")
     with contextlib.ExitStack() as stack:
         controllers = stack.enter_context(RealControllers(tmp_path / "controllers", configs=SESSION, features=LEVELS))
@@ -69,7 +69,7 @@ def create(brokers: Brokers, topic: str, replicas: list[int], **config: str) -> 
 
 
 def produce(brokers: Brokers, topic: str, first: int, count: int, acks: str = "all") -> None:
-    """Writes numbers; all are acknowledged."""
+    """Writes numbers, and waits until all are acknowledged."""
     failures: list[KafkaError] = []
     producer = Producer({"bootstrap.servers": addresses(brokers), "acks": acks})
     for number in range(first, first + count):
@@ -81,7 +81,7 @@ def produce(brokers: Brokers, topic: str, first: int, count: int, acks: str = "a
 
 
 def refusal(brokers: Brokers, topic: str) -> int | None:
-    """The error of a produce with acks=all that is not tried again."""
+    """The error of a produce with acks=all and without retries."""
     errors: list[KafkaError | None] = []
     producer = Producer({"bootstrap.servers": addresses(brokers), "acks": "all", "retries": 0})
     producer.produce(topic, b"refused", partition=0, on_delivery=lambda error, _: errors.append(error))
@@ -117,7 +117,7 @@ def described(broker: OurBroker, topic: str) -> State:
 
 
 def until(broker: OurBroker, topic: str, leader: int, isr: set[int], elr: set[int]) -> State:
-    """Until a broker describes the partition so."""
+    """Waits until a broker returns this state of the partition."""
     eventually(
         lambda: f"leader {leader}, ISR {isr}, ELR {elr}: {described(broker, topic)}",
         lambda: described(broker, topic)[:3] == (leader, isr, elr),
@@ -158,7 +158,7 @@ def no_tracebacks(brokers: Brokers) -> None:
 
 
 def test_eligible_replica_leads_and_nothing_acknowledged_is_lost(brokers: Brokers) -> None:
-    """Brokers that were silent and are the same processes: the controller sees no unclean shutdown."""
+    """The brokers were silent but are the same processes, so the controller sees no unclean shutdown."""
     create(brokers, "kept", [1, 2, 3], **{"min.insync.replicas": "2"})
     produce(brokers, "kept", 0, 200)
     brokers[2].process.send_signal(signal.SIGSTOP)
@@ -167,7 +167,7 @@ def test_eligible_replica_leads_and_nothing_acknowledged_is_lost(brokers: Broker
     brokers[3].process.send_signal(signal.SIGSTOP)
     until(brokers[1], "kept", 1, {1}, {3})
     assert refusal(brokers, "kept") == KafkaError.NOT_ENOUGH_REPLICAS
-    produce(brokers, "kept", 1_000, 10, acks="1")  # above the high watermark, which stands still
+    produce(brokers, "kept", 1_000, 10, acks="1")  # above the high watermark, which does not advance
     assert numbers({1: brokers[1]}, "kept", 400) == list(range(400))
     brokers[1].process.send_signal(signal.SIGSTOP)
     brokers[2].process.send_signal(signal.SIGCONT)
@@ -185,7 +185,7 @@ def test_eligible_replica_leads_and_nothing_acknowledged_is_lost(brokers: Broker
 
 
 def test_broker_after_a_kill_is_not_eligible_and_the_last_known_leader_recovers(brokers: Brokers) -> None:
-    """A registration without the epoch of the last one is an unclean shutdown. Then the last leader is elected."""
+    """A registration without the previous broker epoch is an unclean shutdown. Then the last leader is elected."""
     create(brokers, "killed", [1, 2, 3], **{"min.insync.replicas": "2"})
     produce(brokers, "killed", 0, 200)
     brokers[2].kill()
@@ -224,7 +224,7 @@ def test_broker_that_was_stopped_stays_eligible(brokers: Brokers) -> None:
 
 @pytest.mark.parametrize("by_tool", [True, False], ids=["kafka-leader-election", "unclean.leader.election.enable"])
 def test_unclean_leader_makes_the_others_truncate(brokers: Brokers, by_tool: bool) -> None:
-    """The old leader loses what the new one does not have; consumers go on."""
+    """The old leader loses the records that the new one does not have. Consumers continue."""
     config = {} if by_tool else {"unclean.leader.election.enable": "true"}
     topic = "unclean-by-tool" if by_tool else "unclean-by-config"
     create(brokers, topic, [1, 2], **config)

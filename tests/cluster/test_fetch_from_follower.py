@@ -29,7 +29,7 @@ OUR_TOPIC, THEIR_TOPIC = "led-by-ours", "led-by-kafka"
 
 
 class Cluster(NamedTuple):
-    """A broker of ours and a real one. A third one has led both topics in epoch 0, and is stopped."""
+    """A broker of ours and a real one. A third one led both topics in epoch 0 and was stopped."""
 
     ours: OurBroker
     kafka: RealKafka
@@ -66,7 +66,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def fill(cluster: Cluster, topic: str, leader: int) -> None:
-    """Writes the records, and waits until both replicas show them to consumers."""
+    """Writes the records, and waits until consumers can read them from both replicas."""
     asking = Asking(cluster.port(leader))
     eventually(f"{topic} takes records", lambda: asking.produce(topic, 0, *[b"value"] * 5) == 0)
     for _ in range(RECORDS // 5 - 1):
@@ -132,7 +132,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("asked", ["leader", "follower"])
 def test_answers_are_those_of_a_real_kafka(cluster: Cluster, asked: str) -> None:
-    """Each side once as leader of a partition that the other one follows, with equal records."""
+    """Each side is once the leader of a partition that the other one follows, with equal records."""
     found: dict[str, dict[str, Any]] = {OUR_TOPIC: {}, THEIR_TOPIC: {}}
     for topic, leader, follower in ((OUR_TOPIC, OURS, KAFKA), (THEIR_TOPIC, KAFKA, OURS)):
         names = {leader: "leader", follower: "follower", -1: "none"}
@@ -224,7 +224,7 @@ async def test_our_client_reads_from_the_replica_in_its_rack(cluster: Cluster, l
 
 
 def eventually_reads(consumer: Consumer, found: list[int], value: bytes) -> int:
-    """Reads until a record with this value comes; its offset. Earlier ones are added to ``found``."""
+    """Reads until a record with this value; returns its offset. Earlier ones are added to ``found``."""
     newest: list[tuple[int, bytes]] = []
 
     def has_come() -> bool:

@@ -1,7 +1,7 @@
-"""Nothing promised is broken in a cluster under fire: brokers of ours only, and ours beside Apache Kafka's.
+"""Guarantees hold in a cluster under fire: with brokers of ours only, and with ours and Apache Kafka's.
 
 Writers with acks=all, readers, groups and transfers between accounts work on three brokers while ``cluster_nemesis``
-kills, pauses and isolates brokers and breaks the lines between them. ``support.fire.checks`` names the promises.
+kills, pauses and isolates brokers and breaks the lines between them. ``support.fire.checks`` lists the guarantees.
 ``FIRE_SEED`` sets the order of the faults.
 """
 
@@ -50,7 +50,7 @@ EQUAL_WITHIN_S = 60.0
 
 
 def assert_one_leader_for_each_epoch(cluster: FireCluster) -> None:
-    """The metadata log names one leader at most for each leader epoch of a partition."""
+    """Asserts that the metadata log has at most one leader for each leader epoch of a partition."""
     history = cluster.history()
     history.read()
     leaders: dict[tuple[str, int, int], int] = {}
@@ -66,7 +66,7 @@ class Plan(NamedTuple):
     crew: tuple[tuple[str, str], ...]
     faults: tuple[str, ...]
     strikes: int | None
-    """The number of faults, or None for as many as fit the time."""
+    """The number of faults, or None for as many as fit into the time."""
     seconds: float
 
 
@@ -75,7 +75,7 @@ TEN_MINUTES = Plan((*CREW, *MORE), FAULTS, None, float(os.environ.get("FIRE_SECO
 
 
 def burn(cluster: FireCluster, directory: Path, seed: int, plan: Plan) -> str:
-    """The whole run; returns its figures and its schedule. AssertionError if a promise is broken."""
+    """Runs everything; returns the measurements and the schedule. Raises AssertionError if a guarantee is broken."""
     chance = Random(seed)
     servers = cluster.bootstrap_servers
     create_topics(servers, 3)
@@ -106,7 +106,7 @@ def burn(cluster: FireCluster, directory: Path, seed: int, plan: Plan) -> str:
 
 
 def run(directory: Path, name: str, plan: Plan, default_seed: int) -> str:
-    """Starts the cluster and burns it; a failure names the line that repeats the faults."""
+    """Starts the cluster and runs :func:`burn`. A failure has the line that repeats the faults."""
     java_or_skip()
     seed = int(os.environ.get("FIRE_SEED", str(default_seed)))
     which = "ten_minutes" if plan is TEN_MINUTES else "nothing_promised"
@@ -122,14 +122,14 @@ def run(directory: Path, name: str, plan: Plan, default_seed: int) -> str:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", KINDS)
 def test_nothing_promised_is_broken_under_fire(tmp_path: Path, name: str) -> None:
-    """The faults of a short run, each once."""
+    """With each fault of a short run once."""
     run(tmp_path, name, SHORT[name], 40_001)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", KINDS)
 def test_ten_minutes_under_fire(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """All faults, again and again."""
+    """With all faults, repeatedly."""
     figures = run(tmp_path, name, TEN_MINUTES, 40_002)
     with capsys.disabled():
         print(f"\n{figures}")

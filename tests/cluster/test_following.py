@@ -1,4 +1,4 @@
-"""Our broker follows partitions that a real Kafka broker leads: the copy is the leader's log, byte for byte."""
+"""Our broker follows partitions that a real Kafka broker leads. Its log equals the leader's byte for byte."""
 
 import contextlib
 import time
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.java, pytest.mark.ci]
 KAFKA, OURS = 2, 1
 RATE_BYTES_S = 2_000_000
 MOST_AT_ONCE_BYTES = 1 << 20
-"""What one fetch brings, after which the rate is looked at again."""
+"""The bytes of one fetch, after which the rate is checked again."""
 QUICK = {"replica.lag.time.max.ms": "3000", "replica.fetch.backoff.ms": "100"}
 
 
@@ -29,7 +29,8 @@ QUICK = {"replica.lag.time.max.ms": "3000", "replica.fetch.backoff.ms": "100"}
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RealMember, OurBroker]]:
     """A controller, a real broker and one of ours.
 
-    The real broker coordinates transactions: ours joins when the partitions of the internal topic have their leader.
+    The real broker coordinates transactions, because ours joins after the partitions of the internal topic have
+    leaders.
     """
     place = tmp_path_factory.mktemp("cluster")
     with contextlib.ExitStack() as stack:
@@ -162,7 +163,7 @@ def test_replica_that_is_added_and_taken_away(cluster: tuple[RealMember, OurBrok
 def test_throttled_replica_is_not_copied_faster_than_the_rate(
     cluster: tuple[RealMember, OurBroker], tmp_path: Path
 ) -> None:
-    """The rate is that of our broker only: the real leader throttles nothing."""
+    """Only our broker has a rate. The real leader does not throttle."""
     kafka, _ = cluster
     command = ("--bootstrap-server", kafka.bootstrap_servers, "--alter", "--entity-type", "brokers")
     rate = f"follower.replication.throttled.rate={RATE_BYTES_S}"

@@ -1,4 +1,4 @@
-"""A broker whose inter-broker listener the others lack says so, and loses nothing; it only cannot follow them."""
+"""A broker whose inter-broker listener the others do not have logs that. It loses nothing, but cannot follow them."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ SAID = (
 
 
 def test_listener_that_others_lack_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
-    """acks=all goes on without the replica; with the right listener it copies what it lacks."""
+    """acks=all continues without the replica. With the right listener it copies the missing records."""
     values = {str(number) for number in range(RECORDS)}
     with OurCluster(tmp_path, 1, QUICK) as cluster:
         odd = cluster.add(ODD)

@@ -1,4 +1,4 @@
-"""Apache Kafka's tools and unmodified clients on three brokers that lead and follow; our commands do the same there.
+"""Apache Kafka's tools and unmodified clients with three brokers that lead and follow. Our commands do the same.
 
 The brokers are three of ours, or two of ours and a real Kafka. Every tool runs in one JVM.
 """
@@ -35,7 +35,7 @@ RECORDS = 600
 
 @pytest.fixture(scope="module", params=["ours", "mixed"])
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeBrokers]:
-    """Three of ours, or two of ours and a real Kafka."""
+    """Three brokers of ours, or two of ours and a real Kafka."""
     with ThreeBrokers(tmp_path_factory.mktemp(request.param), mixed=request.param == "mixed") as started:
         yield started
         assert not [one for one in started.brokers.values() if isinstance(one, OurBroker) and " ERROR " in one.log()]
@@ -61,8 +61,8 @@ def run(request: pytest.FixtureRequest, both: BothTools) -> Run:
 
 @pytest.fixture
 def topic(request: pytest.FixtureRequest, cluster: ThreeBrokers) -> Iterator[str]:
-    """A name of its own for each test. The topic is deleted after a failure: a reassignment of it would go on, and
-    Kafka's tool would refuse those of the next tests.
+    """A new topic name for each test. The topic is deleted after a failure: otherwise its reassignment would continue,
+    and Kafka's tool would refuse those of the next tests.
     """
     name = re.sub(r"[\W_]+", "-", request.node.name).strip("-").removeprefix("test-")
     failed_before = request.session.testsfailed
@@ -72,7 +72,7 @@ def topic(request: pytest.FixtureRequest, cluster: ThreeBrokers) -> Iterator[str
 
 
 def done(output: ToolOutput) -> str:
-    """The output of a tool that has ended with exit code 0."""
+    """The output of a tool, which must exit with 0."""
     assert output.code == 0, output.out + output.err
     return output.out
 
@@ -116,12 +116,12 @@ def is_done(run: Run, arguments: tuple[str, ...]) -> bool:
 
 
 def has_retention(run: Run, arguments: tuple[str, ...]) -> bool:
-    """Whether a broker shows the value that was set."""
+    """Whether a broker returns the value that was set."""
     return "log.retention.ms=987654321 sensitive=false" in run("configs", *arguments).out
 
 
 def test_states_read_the_same(cluster: ThreeBrokers, both: BothTools, topic: str) -> None:
-    """Every query prints with our command what it prints with Kafka's tool."""
+    """For every query, our command prints the same as Kafka's tool."""
     server = ("--bootstrap-server", cluster.bootstrap_servers)
     cluster.create(topic, EVERYWHERE)
     for index in range(3):
@@ -176,7 +176,7 @@ def nodes_and_roles(text: str) -> object:
 
 
 def verifiable(kind: str, servers: str, *arguments: str) -> list[dict[str, Any]]:
-    """The events that VerifiableProducer or VerifiableConsumer prints until it ends."""
+    """Runs VerifiableProducer or VerifiableConsumer; returns its events."""
     ended = run_class(f"{PACKAGE}.Verifiable{kind}", "--bootstrap-server", servers, *arguments, timeout_s=200)
     assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr
     return [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
@@ -217,7 +217,9 @@ def test_clients_and_groups(cluster: ThreeBrokers, both: BothTools, topic: str) 
 
 
 def test_reassignments(cluster: ThreeBrokers, run: Run, topic: str, tmp_path: Path) -> None:
-    """Generates, throttles, refuses a second one, adds one, cancels one that is under way, verifies and clears."""
+    """Generates a plan, throttles, refuses a second one, adds one, cancels one in progress, verifies, and removes
+    throttles.
+    """
     server = ("--bootstrap-server", cluster.bootstrap_servers)
     file, more = tmp_path / "plan.json", tmp_path / "more.json"
     cluster.create(topic, [[1, 2], [2, 3]])
@@ -265,7 +267,7 @@ def write_plan(file: Path, topic: str, replicas: dict[int, list[int]], **more: l
 
 
 def test_moves_between_log_directories(cluster: ThreeBrokers, run: Run, topic: str, tmp_path: Path) -> None:
-    """A throttled move is cancelled; then each replica, led or followed, moves."""
+    """A throttled move is cancelled. Then each replica, leader or follower, moves."""
     server = ("--bootstrap-server", cluster.bootstrap_servers)
     cluster.create(topic, [[3, 1, 2]])
     fill(cluster, topic, 3_000, 1_000)
@@ -312,7 +314,7 @@ def leads(cluster: ThreeBrokers, topic: str, node_id: int) -> bool:
 
 
 def test_preferred_leader_is_elected(cluster: ThreeBrokers, run: Run, topic: str, tmp_path: Path) -> None:
-    """The order of the replicas is changed, not the leader; the election gives the first one the lead."""
+    """The order of the replicas is changed, but not the leader. The election makes the first one the leader."""
     server = ("--bootstrap-server", cluster.bootstrap_servers)
     cluster.create(topic, [[1, 2, 3]])
     fill(cluster, topic, 10)
@@ -344,7 +346,7 @@ def test_deleted_records(cluster: ThreeBrokers, run: Run, topic: str, tmp_path: 
 
 
 def test_replicas_are_verified(cluster: ThreeBrokers, topic: str) -> None:
-    """ReplicaVerificationTool fetches every replica as a consumer of brokers would; it never ends by itself."""
+    """ReplicaVerificationTool fetches every replica from its broker. It does not end by itself."""
     cluster.create(topic, EVERYWHERE)
     for index in range(3):
         fill(cluster, topic, 50, partition=index)
@@ -367,7 +369,7 @@ def test_replicas_are_verified(cluster: ThreeBrokers, topic: str) -> None:
 
 @pytest.mark.parametrize("cluster", ["mixed"], indirect=True)
 def test_metrics_are_those_of_kafkas_mbeans(cluster: ThreeBrokers, topic: str) -> None:
-    """Brokers of ours and a real Kafka, each as leader and as follower of the same records."""
+    """Brokers of ours and a real Kafka are each leader and follower of the same records."""
     cluster.create(topic, EVERYWHERE)
     with MBeans() as beans:
         both = Compared(cluster, beans, topic)
@@ -382,7 +384,7 @@ def test_metrics_are_those_of_kafkas_mbeans(cluster: ThreeBrokers, topic: str) -
 
 
 def test_unclean_leader_is_elected(cluster: ThreeBrokers, run: Run, topic: str) -> None:
-    """Broker 3 leaves the ISR, then 1 ends, and 3 comes back: only an unclean election helps."""
+    """Broker 3 leaves the ISR, then 1 stops, and 3 returns. Only an unclean election gives the partition a leader."""
     server = ("--bootstrap-server", cluster.bootstrap_servers)
     cluster.create(topic, [[1, 3]])
     fill(cluster, topic, 10)

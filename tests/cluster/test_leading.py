@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.java, pytest.mark.ci]
 OURS, KAFKA, OTHER = 1, 2, 3
 RATE_BYTES_S = 2_000_000
 MOST_AT_ONCE_BYTES = 1 << 20
-"""What one fetch brings, after which the rate is looked at again."""
+"""The bytes of one fetch, after which the rate is checked again."""
 QUICK = {
     "replica.lag.time.max.ms": "3000",
     "replica.fetch.backoff.ms": "100",
@@ -60,7 +60,7 @@ def create(cluster: Cluster, topic: str, replicas: list[int], **config: str) -> 
 
 
 def produce(cluster: Cluster, topic: str, values: list[bytes], **settings: object) -> list[bytes]:
-    """Produces, and returns the values that were acknowledged."""
+    """Produces; returns the acknowledged values."""
     producer = Producer({"bootstrap.servers": bootstrap(cluster), "acks": "all", "linger.ms": 1, **settings})
     acknowledged: list[bytes] = []
 
@@ -92,7 +92,7 @@ def consume(cluster: Cluster, topic: str, count: int) -> list[bytes]:
 
 
 def state(cluster: Cluster, topic: str) -> tuple[int, set[int]]:
-    """The leader and the ISR, as any broker says."""
+    """The leader and the ISR in the answer of any broker."""
     admin = AdminClient({"bootstrap.servers": bootstrap(cluster)})
     partition = admin.list_topics(topic, timeout=30).topics[topic].partitions[0]
     return partition.leader, set(partition.isrs)
@@ -168,7 +168,9 @@ def test_too_few_in_sync_refuse_acks_all(cluster: Cluster) -> None:
 
 
 def test_frozen_follower_leaves_the_isr_and_comes_back(cluster: Cluster) -> None:
-    """The session is longer than the lag: the leader takes it out of the ISR, not the controller."""
+    """The session timeout is longer than the replica lag time, so the leader removes it from the ISR, not the
+    controller.
+    """
     create(cluster, "frozen", [OURS, KAFKA, OTHER])
     produce(cluster, "frozen", numbers(100))
     other = cluster[2]
@@ -198,7 +200,7 @@ def test_single_replica_leaves_and_comes_back(cluster: Cluster, tmp_path: Path) 
 
 
 def test_leader_throttles_a_real_follower_out_of_sync(cluster: Cluster, tmp_path: Path) -> None:
-    """The rate is that of our leader only: the real follower throttles nothing."""
+    """Only our leader has a rate. The real follower does not throttle."""
     admin = AdminClient({"bootstrap.servers": bootstrap(cluster)})
     rate = ConfigEntry(
         "leader.replication.throttled.rate", str(RATE_BYTES_S), incremental_operation=AlterConfigOpType.SET
@@ -249,7 +251,7 @@ def test_deleted_records_are_gone_on_all_replicas(cluster: Cluster) -> None:
 
 
 def test_group_commits_on_a_replicated_offsets_topic(cluster: Cluster) -> None:
-    """The offsets topic is created with three replicas; a commit is answered when they have it."""
+    """The offsets topic is created with three replicas. A commit is answered once they have it."""
     create(cluster, "read", [OURS, KAFKA, OTHER])
     produce(cluster, "read", numbers(100))
     settings = {"bootstrap.servers": bootstrap(cluster), "group.id": "readers", "auto.offset.reset": "earliest"}

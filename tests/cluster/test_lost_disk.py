@@ -1,4 +1,4 @@
-"""A broker whose only directory is lost starts with an empty one, and copies everything before it counts as in sync."""
+"""A broker that lost its only directory starts with an empty one, and copies everything before it is in sync."""
 
 import shutil
 from pathlib import Path
@@ -16,7 +16,7 @@ LOST, LEFT = 2, 1
 
 @pytest.mark.parametrize("how", ["stopped", "killed"])
 def test_empty_directory_is_filled_from_the_leaders(tmp_path: Path, how: str) -> None:
-    """Acknowledged records are there when the other broker is lost afterwards."""
+    """Acknowledged records survive when the other broker is lost afterwards."""
     values = {str(number) for number in range(RECORDS)}
     with OurCluster(tmp_path, 2, {"replica.fetch.backoff.ms": "100"}) as cluster:
         cluster.create("t", [[LOST, LEFT]])

@@ -142,7 +142,7 @@ def test_restart_after_a_clean_stop_and_after_a_kill_keeps_everything(
 def test_broker_that_is_stopped_by_a_signal_is_fenced_and_comes_back(
     controllers: RealControllers, tmp_path: Path
 ) -> None:
-    """SIGSTOP for longer than the session: the partition has no leader, then this broker leads it again."""
+    """After a SIGSTOP that is longer than the session, the partition has no leader. Then this broker leads it again."""
     with controllers.broker(tmp_path, 3) as broker, controllers.broker(tmp_path / "other", 4) as other:
         admin = AdminClient({"bootstrap.servers": other.bootstrap_servers})
         for future in admin.create_topics([NewTopic("paused", 1, replica_assignment=[[3]])]).values():
@@ -259,7 +259,7 @@ def test_storage_format_prepares_a_directory_for_a_cluster(controllers: RealCont
 def test_directory_that_is_new_is_formatted_with_the_cluster_id_that_serve_is_given(
     controllers: RealControllers, tmp_path: Path
 ) -> None:
-    """``serve --cluster-id`` formats what is new and leaves what is formatted, as Apache's image does."""
+    """``serve --cluster-id`` formats a new directory and does not change a formatted one, as in Apache's image."""
     broker = controllers.broker(tmp_path / "b", 8)
     (broker.log_dir / "meta.properties").unlink()
     broker.program = (*broker.program, "--cluster-id", CLUSTER_ID)

@@ -1,4 +1,4 @@
-"""The copy of the metadata log: snapshots from a real controller, its bytes, and a real Kafka that takes it over."""
+"""The copy of the metadata log: snapshots from a real controller, equal bytes, and a real Kafka that uses the copy."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ COMPACT = {
     "internal.metadata.log.segment.bytes": "4000",
     "internal.metadata.delete.delay.millis": "1000",
 }
-"""Snapshots after 2 KB of records, and short segments."""
+"""Configs for snapshots after 2 KB of records, and for short segments."""
 METADATA = "__cluster_metadata-0"
 FIRST_SEGMENT = f"{0:020d}.log"
 RECORDS = 200
@@ -48,7 +48,7 @@ def produce(server: OurBroker | RealKafka) -> None:
 
 
 def assert_serves(server: OurBroker | RealKafka, rounds: int) -> None:
-    """The records of ``rounds`` calls of :func:`produce` are there, in their order."""
+    """Asserts that the records of ``rounds`` calls of :func:`produce` can be read in order."""
     consumer = Consumer({"bootstrap.servers": server.bootstrap_servers, "group.id": "none"})
     consumer.assign([TopicPartition("kept", 0, 0)])
     values: list[int] = []
@@ -72,7 +72,7 @@ def batches(log_dir: Path) -> dict[int, bytes]:
 
 
 def assert_equal_batches(ours: Path, theirs: Path, at_least: int = 1) -> None:
-    """Batches that both copies have are equal. A late copy may have few: it begins at a snapshot."""
+    """Asserts that batches in both copies are equal. A late copy may have few, because it begins at a snapshot."""
     own, leaders = batches(ours), batches(theirs)
     low, high = max(min(own), min(leaders)), min(max(own), max(leaders))
     common = {offset: batch for offset, batch in own.items() if low <= offset <= high}
@@ -95,7 +95,7 @@ def image_of(log_dir: Path, node_id: int) -> MetadataImage:
 
 
 def assert_kafka_reads(paths: list[Path]) -> None:
-    """All files in one JVM."""
+    """Asserts that Kafka's tool reads all files, in one JVM."""
     names = ",".join(map(str, paths))
     result = run_class("org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", names)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -145,7 +145,7 @@ def test_snapshot_is_fetched_and_kafka_takes_the_directory_over_and_back(tmp_pat
             assert "loading the metadata snapshot" in late.log()
             names = AdminClient({"bootstrap.servers": late.bootstrap_servers}).list_topics(timeout=60).topics
             assert {"kept", "t29"} <= names.keys()
-            controller.stop()  # first: so the last change that it has committed is in both copies
+            controller.stop()  # first, so that its last committed change is in both copies
         broker.kill()
         for one in (broker, late, other):
             assert " ERROR " not in one.log()

@@ -1,4 +1,4 @@
-"""Replicas move between the log directories of brokers of a cluster, while they are led and followed."""
+"""Replicas of leaders and followers move between the log directories of brokers of a cluster."""
 
 import contextlib
 from functools import partial
@@ -25,19 +25,19 @@ LARGE = "x" * 1_000
 
 
 def other(cluster: OurCluster, node_id: int, topic: str) -> Path:
-    """The log directory of a broker in which the partition does not lie."""
+    """The log directory of a broker without the partition."""
     broker = cluster[node_id]
     [found] = [path for path in broker.log_dirs if path != broker.holder(topic)]
     return found
 
 
 def move(cluster: OurCluster, node_id: int, topic: str, to: Path) -> int:
-    """AlterReplicaLogDirs; the error code."""
+    """Sends AlterReplicaLogDirs; returns the error code."""
     return Asking(cluster[node_id].port).move(topic, 0, str(to))
 
 
 def is_in(cluster: OurCluster, node_id: int, topic: str, path: Path) -> bool:
-    """Whether a replica lies in a directory, and the controller knows it."""
+    """Whether a replica is in a directory, and the controller knows it."""
     meta = read_meta_properties(Files(), path)
     assert meta is not None
     lies_there = (path / f"{topic}-0").is_dir()
@@ -50,7 +50,7 @@ def segment(cluster: OurCluster, node_id: int, topic: str) -> bytes:
 
 
 def are_equal(cluster: OurCluster, topic: str) -> bool:
-    with contextlib.suppress(FileNotFoundError, ValueError):  # one is just being moved
+    with contextlib.suppress(FileNotFoundError, ValueError):  # the segment is just being moved
         return len({segment(cluster, node_id, topic) for node_id in cluster.brokers}) == 1
     return False
 
@@ -72,7 +72,7 @@ def throttle(cluster: OurCluster, node_id: int, rate: int) -> None:
 
 
 def futures(cluster: OurCluster, node_id: int) -> list[Path]:
-    """The copies on their way."""
+    """The copies in progress."""
     return [path for log_dir in cluster[node_id].log_dirs for path in log_dir.glob("*-future")]
 
 
@@ -123,7 +123,7 @@ def test_killed_broker_goes_on_with_its_moves(tmp_path: Path) -> None:
 
 
 def test_truncated_follower_moves_what_its_leader_has(tmp_path: Path) -> None:
-    """An unclean election: the old leader's last records are cut off after they were copied."""
+    """After an unclean election, the old leader's last records are truncated after they were copied."""
     with OurCluster(tmp_path, brokers=2, log_dirs=2) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
         topic = NewTopic("t", 1, replica_assignment=[[1, 2]], config={"unclean.leader.election.enable": "true"})
@@ -172,7 +172,9 @@ def test_moves_that_cannot_be_are_refused(tmp_path: Path) -> None:
 
 
 def test_replica_that_comes_later_lies_in_the_directory_that_was_asked_for(tmp_path: Path) -> None:
-    """As a plan of ``reassign-partitions`` with ``log_dirs`` asks for it, before or after the replica is there."""
+    """As in a plan of ``reassign-partitions`` with ``log_dirs``: the request comes before or after the replica is
+    created.
+    """
     with OurCluster(tmp_path, brokers=2, log_dirs=2) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
         for topic in ("t", "u"):

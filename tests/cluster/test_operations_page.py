@@ -1,4 +1,4 @@
-"""The commands of docs/cluster-operations.md, run as they stand there."""
+"""The commands of docs/cluster-operations.md are run unchanged."""
 
 import json
 import re
@@ -36,7 +36,7 @@ class Operator:
         self._page = re.sub(r"\s+", " ", PAGE.read_text())
 
     def run(self, command: str, code: int = 0, instead: Mapping[str, str] = MappingProxyType({})) -> str:
-        """The output of a command that the page has. ``instead``: words to use for some of the page's."""
+        """Runs a command of the page; returns its output. ``instead``: replacements for words of the command."""
         assert command in self._page, f"{PAGE.name} has no {command}"
         words = shlex.split(command.replace("HOST:9092", self._servers))
         assert words.pop(0) == "odradek"
@@ -49,7 +49,9 @@ class Operator:
 
 
 def test_commands_of_the_page_replace_a_broker_and_move_its_partitions(tmp_path: Path) -> None:
-    """A cluster with the features of its release, an Apache Kafka broker that becomes ours, one of ours beside it."""
+    """In a cluster with the features of its release, an Apache Kafka broker is replaced by ours, with another one of
+    ours.
+    """
     with (
         RealControllers(tmp_path / "controllers", features={}) as controllers,
         Places(tmp_path, controllers, CONFIGS, count=2) as places,
@@ -88,7 +90,7 @@ def test_commands_of_the_page_replace_a_broker_and_move_its_partitions(tmp_path:
 
 
 def move_to_second(operator: Operator, directory: Path) -> None:
-    """The steps with new brokers, for one topic."""
+    """Runs the steps with new brokers, for one topic."""
     (directory / "topics.json").write_text(json.dumps({"version": 1, "topics": [{"topic": "orders"}]}))
     reassign = "odradek reassign-partitions --bootstrap-server HOST:9092"
     generate = f"{reassign} --topics-to-move-json-file topics.json --broker-list 4,5,6 --generate"

@@ -1,4 +1,6 @@
-"""A broker that was its own controller grows into a cluster: Apache Kafka takes its directory, ours join beside it."""
+"""A broker that was its own controller becomes a cluster: Apache Kafka takes over its directory, and brokers of ours
+join.
+"""
 
 from pathlib import Path
 

@@ -15,7 +15,7 @@ from support.kafka.real_controllers import FEATURES, RealControllers
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 BEFORE_DIRECTORIES = 14
-"""3.6-IV2: registrations name no directories before 3.7-IV2 (17)."""
+"""3.6-IV2: registrations have no directories before 3.7-IV2 (17)."""
 
 
 def registered_directories(broker: OurBroker) -> list[list[bytes]]:

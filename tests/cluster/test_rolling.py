@@ -1,4 +1,4 @@
-"""A cluster of three Apache Kafka brokers becomes one of ours under load, broker by broker, and goes back."""
+"""A cluster of three Apache Kafka brokers becomes one of ours under load, broker by broker, and back."""
 
 import contextlib
 import os
@@ -24,9 +24,9 @@ FIRST_THREE, OTHER_THREE = (1, 2, 3), (4, 5, 6)
 
 @contextlib.contextmanager
 def under_load(directory: Path, count: int = REPLICAS) -> Iterator[tuple[Places, Load]]:
-    """Brokers 1 to 3 as Apache Kafka's with all clients at work; at the end everything is compared.
+    """Brokers 1 to 3 are Apache Kafka's, and all clients work. At the end everything is compared.
 
-    No client may have seen an error, nothing may be lost, repeated or set back. ``count``: of the places.
+    No client may have an error, and no record may be lost, duplicated or reverted. ``count``: the number of places.
     """
     with (
         RealControllers(directory / "controllers", configs=QUORUM) as controllers,
@@ -55,14 +55,14 @@ def replace_each(places: Places, load: Load, kinds: list[Kind]) -> None:
 
 @pytest.mark.ci
 def test_three_brokers_are_replaced_and_replaced_back_under_load(tmp_path: Path) -> None:
-    """Each broker is replaced in place, and the next one when all ISRs are full."""
+    """Each broker is replaced in place, the next one once all ISRs are full."""
     with under_load(tmp_path) as (places, load):
         replace_each(places, load, ["ours", "kafka"])
 
 
 @pytest.mark.long
 def test_three_brokers_are_replaced_again_and_again_under_load(tmp_path: Path) -> None:
-    """Three times there and back (``ROLLING_ROUNDS``), with Apache Kafka's own clients, too."""
+    """In both directions three times (``ROLLING_ROUNDS``), with Apache Kafka's own clients, too."""
     with under_load(tmp_path) as (places, load):
         new = NewTopic(VERIFIED, 3, REPLICAS)
         places.admin.create_topics([new])[VERIFIED].result(ADMIN_TIMEOUT_S)
@@ -73,7 +73,7 @@ def test_three_brokers_are_replaced_again_and_again_under_load(tmp_path: Path) -
 
 @pytest.mark.long
 def test_partitions_move_to_new_brokers_and_back_under_load(tmp_path: Path) -> None:
-    """Brokers with other ids join, take all replicas, and the former ones leave; then the other way round."""
+    """Brokers with other ids join and take over all replicas, and the former ones leave. Then the reverse."""
     with under_load(tmp_path, count=6) as (places, load):
         for kind, joining, leaving in (("ours", OTHER_THREE, FIRST_THREE), ("kafka", FIRST_THREE, OTHER_THREE)):
             places.start("ours" if kind == "ours" else "kafka", joining)

@@ -1,8 +1,8 @@
 """Three brokers of ours and three of Apache Kafka under the same script of faults: their controllers, which are Kafka's
 in both clusters, write the same sequence of leaders, ISRs and ELRs into the metadata log.
 
-The leader of a partition proposes its ISR, and a broker's heartbeats, fetches and shutdown decide on leaders. So the
-sequence shows that our brokers do all of this when Kafka's do.
+The leader of a partition proposes its ISR, and heartbeats, fetches and shutdowns of brokers determine leaders. The
+sequence therefore shows that our brokers do all of this at the same points as Kafka's.
 """
 
 import signal
@@ -24,14 +24,16 @@ pytestmark = [pytest.mark.java, pytest.mark.ci, pytest.mark.timeout(600)]
 
 TOPIC = "script"
 TIMES = {"broker.session.timeout.ms": "9000", "replica.lag.time.max.ms": "10000"}
-"""Long: on a busy machine a process may not run for seconds. A broker that is fenced for that is in the sequence."""
+"""A long session timeout: on a busy machine a process may not run for seconds, and a fenced broker would be in the
+sequence.
+"""
 ALL = {1, 2, 3}
 
 
 class State(NamedTuple):
-    """The part of a partition's state that both clusters must have alike.
+    """The part of a partition's state that must be equal in both clusters.
 
-    Sets are sorted, since their order differs between runs.
+    Sets are sorted, because their order differs between runs.
     """
 
     leader: int
@@ -58,7 +60,7 @@ def state_of(partition: PartitionImage) -> State:
 
 
 class Script:
-    """The faults, one after the other; each waits until the controller has written what follows from it."""
+    """The faults, one after another. Each waits until the controller has written its consequences."""
 
     def __init__(self, cluster: FireCluster, directory: Path) -> None:
         self._cluster = cluster
@@ -68,7 +70,7 @@ class Script:
         self._admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
 
     def run(self) -> list[State]:
-        """The states of the partition, each once, in their order."""
+        """The states of the partition, each once, in order."""
         new = NewTopic(TOPIC, 1, replica_assignment=[[1, 2, 3]], config={"min.insync.replicas": "2"})
         self._admin.create_topics([new])[TOPIC].result(60)
         self._until(1, ALL)
@@ -84,7 +86,7 @@ class Script:
         return [one for place, one in enumerate(states) if place == 0 or one != states[place - 1]]
 
     def produce(self, acks: str) -> None:
-        """Ten records."""
+        """Produces ten records."""
         failed: list[KafkaError] = []
 
         def delivered(error: KafkaError | None, _: object) -> None:
@@ -128,7 +130,7 @@ class Script:
         self._until(2, ALL)
 
     def pause_all_one_after_the_other(self) -> None:
-        """The last one leaves an ELR, and the first of it that comes back leads (KIP-966)."""
+        """The last one leaves an ELR, and the first member of it that returns leads (KIP-966)."""
         self._pause(1)
         self._until(2, {2, 3})
         self._pause(3)
@@ -143,7 +145,7 @@ class Script:
         self._until(3, ALL)
 
     def reassign(self) -> None:
-        """Away from a replica that does not lead, and back with another order."""
+        """Removes a follower from the replicas, and adds it again in another order."""
         servers = self._cluster.bootstrap_servers
         reassign(servers, TOPIC, [3, 2], self._directory)
         self._until(3, {2, 3})
@@ -176,7 +178,7 @@ def sequence(directory: Path, kind: str) -> list[State]:
 
 
 def test_the_same_faults_give_the_same_leaders_isrs_and_elrs(tmp_path: Path) -> None:
-    """Both clusters at once: nearly all of the time they wait for sessions to end."""
+    """Both clusters run at once, because they mostly wait for sessions to end."""
     java_or_skip()
     with ThreadPoolExecutor() as clusters:
         ours = clusters.submit(sequence, tmp_path / "ours", OURS)

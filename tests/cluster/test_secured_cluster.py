@@ -1,6 +1,6 @@
 """A cluster in which every connection is secured: two brokers of ours and a real one, a real controller, ACLs.
 
-With certificates, with SCRAM, and with OAUTHBEARER, for which a provider gives tokens of a short life.
+With certificates, with SCRAM, and with OAUTHBEARER, for which a provider issues short-lived tokens.
 
 Each node connects to the others with its own credentials, and only these are super users. A client gets its rights by
 ACLs.
@@ -69,9 +69,9 @@ class SecuredCluster(NamedTuple):
     alice: dict[str, Any]
     alices_principal: str
     security: NodeSecurity
-    """Of connections as the super user."""
+    """The properties of connections as the super user."""
     provider: IdentityProvider | None = None
-    """Gives the nodes and clients their tokens, with OAUTHBEARER."""
+    """Issues the tokens of nodes and clients, with OAUTHBEARER."""
 
 
 SECRET, ALICES_SECRET = "of-the-brokers", "of-alice"
@@ -84,7 +84,7 @@ TOKEN_LIFETIME_S = 10
 
 
 def common_keys(protocol: str, super_user: str) -> dict[str, str]:
-    """Of all nodes: both listeners keep the names that the test's brokers have, and get this security protocol."""
+    """The configs of all nodes: both listeners keep their names, and get this security protocol."""
     return {
         "listener.security.protocol.map": f"PLAINTEXT:{protocol},CONTROLLER:{protocol}",
         "authorizer.class.name": STANDARD_AUTHORIZER,
@@ -115,7 +115,7 @@ def oauth_keys(provider: IdentityProvider) -> dict[str, str]:
 
 
 def oauth_client(files: TlsFiles, provider: IdentityProvider, name: str, secret: str) -> dict[str, Any]:
-    """librdkafka asks the provider itself."""
+    """The settings of librdkafka, which gets tokens from the provider itself."""
     return {
         **files.librdkafka(with_key=False),
         "security.protocol": "SASL_SSL",
@@ -202,7 +202,7 @@ async def log_in(provider: IdentityProvider | None) -> ClientLogin:
 
 
 def create_alice(cluster: SecuredCluster) -> None:
-    """A user in the metadata log, created at ours, which passes it on."""
+    """Creates a user at our broker, which forwards the request to the controllers."""
     admin = AdminClient({**cluster.admin, "bootstrap.servers": cluster.ours.bootstrap_servers})
     credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
     change = UserScramCredentialUpsertion("alice", credential, ALICES_SECRET.encode())
@@ -230,7 +230,7 @@ def allow(cluster: SecuredCluster, kind: ResourceType, name: str, *operations: A
 
 
 def create(cluster: SecuredCluster, topic: str) -> None:
-    """Creates a topic that all replicate, each leading one partition; returns when the replicas are in sync."""
+    """Creates a topic with replicas on all brokers and one partition led by each; returns when they are in sync."""
     admin = AdminClient(cluster.admin)
     replicas = [[OURS, ALSO_OURS, KAFKA], [ALSO_OURS, KAFKA, OURS], [KAFKA, OURS, ALSO_OURS]]
     for future in admin.create_topics([NewTopic(topic, 3, replica_assignment=replicas)]).values():
@@ -244,7 +244,7 @@ def create(cluster: SecuredCluster, topic: str) -> None:
 
 
 def write(cluster: SecuredCluster, topic: str, *values: str) -> list[KafkaError | None]:
-    """Writes each value into all partitions as the client; the result of each record."""
+    """Writes each value into all partitions as the client; returns the result of each record."""
     results: list[KafkaError | None] = []
 
     def wrote(error: KafkaError | None, _: object) -> None:
@@ -266,7 +266,7 @@ def let_write(cluster: SecuredCluster, topic: str) -> None:
 
 
 def ask(cluster: SecuredCluster, port: int, request: Message, response_type: type[Answer]) -> Answer:
-    """The answer of one broker to the super user."""
+    """Sends a request to one broker as the super user; returns the answer."""
 
     async def exchange() -> Answer:
         client = NodeClient("127.0.0.1", port, "test", cluster.security)
@@ -284,7 +284,7 @@ def knows_acls_of(cluster: SecuredCluster, server: str, topic: str) -> bool:
 
 
 def test_client_with_acls_works_and_one_without_is_refused(cluster: SecuredCluster) -> None:
-    """Ours follows the real broker and leads it, registers and passes on, over the secured listeners."""
+    """Our broker follows the real one, leads it, registers and forwards requests over the secured listeners."""
     create(cluster, "orders")
     create(cluster, "hidden")
     allow(cluster, ResourceType.GROUP, "readers", AclOperation.READ)
@@ -305,7 +305,7 @@ def test_client_with_acls_works_and_one_without_is_refused(cluster: SecuredClust
 
 
 def test_transactions_have_partitions_of_all(cluster: SecuredCluster) -> None:
-    """Markers and their verification go over the secured listener, from every coordinator."""
+    """Markers and their verification use the secured listener, from every coordinator."""
     create(cluster, "payments")
     names = [f"payer-{number}" for number in range(6)]
     for name in names:
@@ -327,7 +327,7 @@ def test_delegation_tokens_are_decided_by_the_controllers(cluster: SecuredCluste
     assert created.error_code == 0
 
     def is_renewed() -> bool:
-        """The active controller finds a token once it has replayed its record."""
+        """Renews a token. The active controller knows it once it has replayed its record."""
         request = RenewDelegationTokenRequest(created.hmac, 60_000)
         return not ask(cluster, ours, request, RenewDelegationTokenResponse).error_code
 
@@ -342,7 +342,7 @@ def test_delegation_tokens_are_decided_by_the_controllers(cluster: SecuredCluste
 
 
 def test_nodes_renew_tokens_and_sessions(cluster: SecuredCluster) -> None:
-    """Tokens end after 10 s. All nodes replace theirs, and renew their sessions without losing a connection."""
+    """Tokens expire after 10 s. All nodes replace theirs, and renew their sessions without losing a connection."""
     if cluster.provider is None:
         return  # sessions of SCRAM end after 2 s; those of TLS do not end
     before = cluster.provider.given("broker")
@@ -354,7 +354,7 @@ def test_nodes_renew_tokens_and_sessions(cluster: SecuredCluster) -> None:
 
 
 def test_log_shows_no_secret_and_no_error(cluster: SecuredCluster) -> None:
-    """The last test of this module: the log of ours has no error, and no private key."""
+    """The last test of this module: the log of our broker has no error and no private key."""
     log = cluster.ours.log()
     assert " ERROR " not in log
     for secret in ("PRIVATE KEY", SECRET, ALICES_SECRET):

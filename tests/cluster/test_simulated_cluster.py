@@ -1,9 +1,9 @@
 """Whole brokers of ours in simulated time, network and disks: the nine invariants of a cluster hold. Seeded.
 
-Each life runs in a process of its own with a fixed hash seed (tests/cluster/simulator/). Three brokers, one controller
+Each life runs in its own process with a fixed hash seed (tests/cluster/simulator/). Three brokers, one controller
 and nine clients: idempotent and transactional producers, readers of both isolation levels, a group that commits. Each
-broker has two disks, which fill up, fail and are lost. A step is one event from outside of the code: bytes that arrive,
-a timer that is due, a sync that has ended, a fault.
+broker has two disks, which fill up, fail and are lost. A step is one external event: bytes that arrive, a timer that is
+due, a completed sync, a fault.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ SHORT_STEPS = 1_500
 BUG_STEPS = 8_000
 BUG_SEEDS = range(1, 9)
 PLANTED = ("high-watermark-too-early", "acknowledged-too-early", "shown-aborted", "epochs-forgotten")
-"""Of tests/cluster/simulator/bugs.py, those that are found within a few thousand steps."""
+"""The bugs of tests/cluster/simulator/bugs.py that are found within a few thousand steps."""
 TIMEOUT_S = 900
 
 
@@ -39,7 +39,7 @@ def replay_line(arguments: Sequence[object]) -> str:
 
 
 async def live(*arguments: object) -> dict[str, Any]:
-    """One life in a process of its own; what it has shown."""
+    """Runs one life in its own process; returns its result."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -58,7 +58,7 @@ async def live(*arguments: object) -> dict[str, Any]:
 
 
 async def live_well(*arguments: object) -> dict[str, Any]:
-    """A life without violations, in which something happened."""
+    """Runs a life that must have progress and no violations."""
     result = await live(*arguments)
     assert not result["violation"], f"{result['violation']}\nreplay with: {replay_line(arguments)}"
     assert min(result[what] for what in ("acknowledged", "transactions", "commits", "elections", "faults")) > 0, result
@@ -92,7 +92,7 @@ async def test_invariants_hold_for_a_million_steps(seed: int) -> None:
 @pytest.mark.ci
 @pytest.mark.parametrize("bug", PLANTED)
 async def test_planted_bug_is_found(bug: str) -> None:
-    """A few lives are enough; a change of the broker may move the one that finds it."""
+    """A few lives are enough. After a change of the broker another one may find the bug."""
     for seed in BUG_SEEDS:
         result = await live(seed, BUG_STEPS, "--bug", bug)
         if result["violation"]:

@@ -1,4 +1,4 @@
-"""Transactions over partitions of two brokers, of ours and of Apache Kafka; either one coordinates."""
+"""Transactions over partitions of two brokers, ours and Apache Kafka's. Each is the coordinator in turn."""
 
 import contextlib
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ FIRST, SECOND = 1, 2
 KINDS = [("ours", "ours"), ("ours", "kafka"), ("kafka", "ours")]
 WE_COORDINATE = pytest.mark.parametrize("cluster", KINDS[:2], ids="-".join, indirect=True, scope="module")
 """For tests in which a leader is killed. Apache Kafka 4.3.1 completes a transaction without the marker of a partition
-that has no leader, and its readers wait for ever: ``KRaftMetadataCache.getPartitionLeaderEndpoint`` is empty for leader
--1, and ``TransactionMarkerChannelManager`` takes that for a deleted partition."""
+without a leader, and its readers wait for ever: ``KRaftMetadataCache.getPartitionLeaderEndpoint`` is empty for leader
+-1, and ``TransactionMarkerChannelManager`` treats that as a deleted partition."""
 
 
 class Two(NamedTuple):
-    """``coordinator`` leads every partition of __transaction_state; ``other`` came later."""
+    """``coordinator`` leads every partition of __transaction_state; ``other`` joined later."""
 
     coordinator: OurBroker | RealMember
     other: OurBroker | RealMember
@@ -49,7 +49,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         kind, other_kind = request.param
         coordinator = broker(kind, place / "first", FIRST)
         stack.enter_context(coordinator)
-        # The broker that is alone gets every partition of the internal topic.
+        # A single broker gets every partition of the internal topic.
         producer_at(coordinator.bootstrap_servers, "places-the-topic")
         other = broker(other_kind, place / "second", SECOND)
         stack.enter_context(other)
@@ -63,7 +63,7 @@ def producer_at(servers: str, transactional_id: str) -> Producer:
 
 
 def create(cluster: Two, topic: str) -> None:
-    """A topic with one partition on each broker."""
+    """Creates a topic with one partition on each broker."""
     create_topic(cluster.servers, topic, [[FIRST], [SECOND]])
 
 

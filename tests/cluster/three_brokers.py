@@ -31,7 +31,7 @@ SETTINGS = {
     **METRICS,
 }
 SESSION = {"broker.session.timeout.ms": "6000"}
-"""Of the controllers: a JVM on a busy machine pauses for longer than the 2 s of other tests."""
+"""The session timeout of the controllers: a JVM on a busy machine may pause for longer than the 2 s of other tests."""
 TIMEOUT_S = 120
 
 
@@ -73,7 +73,7 @@ class ThreeBrokers:
         return [first, first.with_name("logs2")]
 
     def holder(self, node_id: int, topic: str, index: int = 0) -> Path:
-        """The log directory of a broker in which a partition lies."""
+        """The log directory of a broker that has a partition."""
         [found] = [path for path in self.log_dirs(node_id) if (path / f"{topic}-{index}").is_dir()]
         return found
 
@@ -101,5 +101,5 @@ class ThreeBrokers:
         return partition.leader, partition.replicas, set(partition.isrs)
 
     def until_in_sync(self, topic: str, isr: set[int], index: int = 0) -> None:
-        """Until a partition's ISR has these brokers."""
+        """Waits until a partition's ISR has these brokers."""
         eventually(lambda: f"ISR {isr} of {self.state(topic, index)}", lambda: self.state(topic, index)[2] == isr)

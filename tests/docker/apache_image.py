@@ -1,4 +1,4 @@
-"""The environment with which users start Apache Kafka's image, from its compose example for a single node."""
+"""The environment variables of Apache Kafka's image, from its compose example for a single node."""
 
 SINGLE_NODE = {
     "KAFKA_NODE_ID": "1",

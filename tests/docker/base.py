@@ -40,7 +40,7 @@ def _pull(engine: Engine) -> bool:
 
 
 def _root_file_system(scratch: Path) -> Path:
-    """A tar file: Debian with Python 3.11, and a /usr/local/bin/python as the official image has it; made once."""
+    """A tar file of Debian with Python 3.11, and a /usr/local/bin/python as in the official image. It is made once."""
     tar = cache_directory() / "base-bookworm-apt.tar"
     if tar.exists():
         return tar

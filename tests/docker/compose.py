@@ -1,4 +1,4 @@
-"""``docker compose`` on one of the project's files, under a name of its own and without building."""
+"""``docker compose`` on one of the project's files, with a unique project name and without building."""
 
 import uuid
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from support.docker.engine import Engine, EngineMissingError, compose_environmen
 
 
 class Project:
-    """The services that run while :func:`project` lasts."""
+    """The services that run during :func:`project`."""
 
     def __init__(self, engine: Engine, file: Path, environment: Mapping[str, str]) -> None:
         self._engine = engine

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Engine]:
-    """An engine that has the base image; skipped with the reason where neither can be had (failed in CI)."""
+    """An engine with the base image. If they are not available, the test is skipped with the reason, or fails in CI."""
     try:
         with docker_engine() as engine:
             base_image(engine)
@@ -29,7 +29,7 @@ def engine() -> Iterator[Engine]:
 
 
 def built(engine: Engine, dockerfile: str, tag: str) -> Iterator[Image]:
-    """The image of a Dockerfile, until its tests are over."""
+    """The image of a Dockerfile, which is removed after its tests."""
     engine.build(ROOT, tag, "--file", str(ROOT / dockerfile), "--build-arg", f"BASE={TAG}")
     try:
         yield Image(engine, tag)

@@ -1,4 +1,4 @@
-"""A container of the image without a network of its own: reached through the commands inside, so no port collides."""
+"""A container of the image without a network. Tests use the commands inside it, so that ports do not collide."""
 
 import itertools
 import json
@@ -18,14 +18,14 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """The project's image as built for the tests, and the engine that has it."""
+    """The project's image that was built for the tests, and its engine."""
 
     engine: Engine
     tag: str
 
 
 class Container:
-    """A container that runs while the block does; its volumes are removed with it, unless they are named."""
+    """A container that runs during the block. Its volumes are removed with it, unless they have names."""
 
     def __init__(
         self,
@@ -59,16 +59,16 @@ class Container:
             assert time.monotonic() < deadline, f"not healthy: {state['Health']}\n{self.log()}"
 
     def start_unwatched(self) -> None:
-        """Starts it."""
+        """Starts it without waiting."""
         self._engine.run("start", self.name)
 
     def stop(self) -> int:
-        """SIGTERM, and the exit code (137 if it had to be killed)."""
+        """Sends SIGTERM; returns the exit code (137 if it had to be killed)."""
         self._engine.run("stop", "--time", str(STOP_TIMEOUT_S), self.name)
         return int(self.state()["ExitCode"])
 
     def wait(self) -> int:
-        """Waits until it ends by itself; the exit code."""
+        """Waits until it ends by itself; returns the exit code."""
         return int(self._engine.run("wait", self.name, timeout_s=HEALTHY_TIMEOUT_S))
 
     def state(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Container:
         return state
 
     def execute(self, *command: str) -> str:
-        """The output of a command inside."""
+        """Runs a command inside; returns its output."""
         return self._engine.run("exec", self.name, *command)
 
     def produce(self, topic: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""The compose file run for real: a broker for the host and for the containers beside it."""
+"""The compose file is run with an engine: a broker for the host and for other containers."""
 
 import json
 from pathlib import Path

@@ -34,14 +34,14 @@ TIMEOUT_S = 60
 
 
 def services() -> dict[str, Any]:
-    """The services with their defaults, as compose has them without variables."""
+    """The services with their defaults, as in compose without variables."""
     text = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", COMPOSE.read_text())
     found: dict[str, Any] = yaml.safe_load(text)["services"]
     return found
 
 
 class Hosts:
-    """Ports of 127.0.0.1 in place of the containers' addresses."""
+    """Ports of 127.0.0.1 instead of the containers' addresses."""
 
     def __init__(self) -> None:
         ports = free_ports(9)
@@ -55,13 +55,13 @@ class Hosts:
             self.published[name] = ports[6 + number]
 
     def translated(self, text: str) -> str:
-        """An address or several of other containers."""
+        """Translates addresses of other containers."""
         for name, address in self._addresses.items():
             text = text.replace(name, address)
         return text
 
     def environment(self, name: str, service: Mapping[str, Any]) -> dict[str, str]:
-        """The environment of a service, with its own listeners, too."""
+        """The environment of a service, with translated addresses and listeners."""
         given = {key: self.translated(str(value)) for key, value in service["environment"].items()}
         own = {"9093": f"{name}:9093", "29092": f"{name}:29092", "9092": f"localhost:{9091 + int(name[-1])}"}
         given["KAFKA_LISTENERS"] = re.sub(
@@ -123,13 +123,13 @@ class ComposedBroker:
         eventually(lambda: f"{self.directory.name} serves: {log.read_text()}", serves)
 
     def stop(self) -> int:
-        """``docker stop``."""
+        """Stops it as ``docker stop`` does."""
         assert self._process is not None
         self._process.terminate()
         return self._process.wait(TIMEOUT_S)
 
     def kill(self) -> None:
-        """Ends it if it runs."""
+        """Kills it if it runs."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -157,7 +157,7 @@ def brokers(hosts: Hosts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         assert features["entrypoint"] == "/opt/kafka/bin/kafka-features.sh"
         arguments = [hosts.translated(part) for part in features["command"]]
 
-        def has_ended_well() -> bool:  # compose starts it again until it has
+        def has_ended_well() -> bool:  # compose restarts it until it has succeeded
             return run_class("org.apache.kafka.tools.FeatureCommand", *arguments, timeout_s=120).returncode == 0
 
         eventually("the features are lowered", has_ended_well)

@@ -1,4 +1,4 @@
-"""The image's entry point as a function: from arguments and environment to the command that runs."""
+"""The image's entry point as a function from arguments and environment to the command to run."""
 
 import shlex
 import subprocess
@@ -56,7 +56,7 @@ def test_without_variables_the_published_port_is_advertised_as_localhost() -> No
 
 
 def test_the_configuration_as_a_file_is_what_the_broker_gets() -> None:
-    """Scripts of Testcontainers format the data directory from it."""
+    """Scripts of Testcontainers use this file to format the data directory."""
     jaas = 'Login required username="a\\\\b"\n\tpassword="c";'
     environ = {"KAFKA_LOG_DIRS": "/data", "KAFKA_SASL_JAAS_CONFIG": jaas, "KAFKA_LISTENERS": " PLAINTEXT://:1"}
     found = ServerConfig.load(entrypoint.properties(environ, OWN_TEXT, False), (), {})

@@ -1,6 +1,6 @@
-"""Environments that people have in compose files, for the images of Apache, Confluent, Bitnami and wurstmeister.
+"""Environments from users' compose files for the images of Apache, Confluent, Bitnami and wurstmeister.
 
-Each starts a broker in this machine's file system: only ports and directories are others. Sources: the examples of the
+Each starts a broker on this machine, with other ports and directories. Sources: the examples of the
 images' own pages, and Sentry's self-hosted edition.
 """
 
@@ -169,7 +169,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def here(run: list[str], directory: Path) -> list[str]:
-    """The command on this machine: other ports, and a directory of the test."""
+    """The command for this machine, with other ports and a directory of the test."""
     text = (DOCKER / "server.properties").read_text()
     found = sorted(set(re.findall(r":(\d{4,5})\b", " ".join([*run, text]))))
     ports = dict(zip(found, map(str, free_ports(len(found))), strict=True))
@@ -232,7 +232,7 @@ def test_a_shell_a_path_and_kafkas_tools_are_run_as_they_are(program: str) -> No
 
 
 def test_a_broker_behind_a_shell_hears_sigterm(tmp_path: Path) -> None:
-    """As Testcontainers starts it: a script of bash that exports an address and runs the image's own script."""
+    """As started by Testcontainers: a bash script exports an address and runs the image's own script."""
     (tmp_path / "bin").mkdir()
     entry = tmp_path / "bin" / "odradek-entrypoint"
     entry.write_text(f'#!/bin/sh\nexec {sys.executable} {DOCKER}/entrypoint.py "$@"\n')

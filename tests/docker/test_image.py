@@ -1,4 +1,4 @@
-"""The image run for real: users, volume, health, signals, restart, hardening, Apache's variables."""
+"""The image is run with an engine: users, volume, health, signals, restart, hardening, Apache's variables."""
 
 import json
 import uuid
@@ -128,17 +128,17 @@ def test_kafkas_tools_and_scripts_are_where_people_call_them(image: Image) -> No
 
 
 def test_a_script_of_testcontainers_starts_it(image: Image) -> None:
-    """As the Java module does: a shell waits for a script, which sets the address and runs the image's own script."""
+    """As in the Java module: a shell waits for a script, which sets the address and runs the image's own script."""
     script = "export KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:9092; /etc/kafka/docker/run"
     with Container(image, arguments=("sh", "-c", script)) as container:
         container.start()
         assert "Transitioning from RECOVERY to RUNNING" in container.log()
-        assert container.stop() in (0, 143), container.log()  # that of the shell
+        assert container.stop() in (0, 143), container.log()  # the exit code of the shell
         assert "stopped cleanly" in container.log()
 
 
 def test_a_script_may_format_the_data_directory_with_users(image: Image) -> None:
-    """As modules of Testcontainers do for SCRAM: a line is added to ``configure``, which ``run`` calls."""
+    """As in modules of Testcontainers for SCRAM: a line is added to ``configure``, which ``run`` calls."""
     users = "--add-scram 'SCRAM-SHA-256=[name=alice,password=alice-secret]'"
     line = f'kafka-storage format --ignore-formatted -t "$CLUSTER_ID" {users} -c /etc/kafka/kafka.properties'
     script = f"cat >> /etc/confluent/docker/configure << 'END'\n{line}\nEND\nexec /etc/confluent/docker/run"

@@ -1,4 +1,4 @@
-"""The image of the jobs run for real: exit codes, users, signals, and the compose file's Spark cluster."""
+"""The image of the jobs is run with an engine: exit codes, users, signals, and the compose file's Spark cluster."""
 
 import json
 import re
@@ -19,14 +19,14 @@ HARDENED = ("--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-o
 
 
 def run(image: Image, logs: Path, *arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    """A container without a network that has the log directory as /logs and may not write there."""
+    """Runs a container without a network, with the log directory read-only at /logs."""
     start = ("run", "--rm", "--network", "none", "--volume", f"{logs}:/logs:ro", *options, image.tag)
     return image.engine.attempt(*start, *arguments, timeout_s=600)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log directory in which all is well."""
+    """A log directory without findings."""
     return history_directory(tmp_path_factory.mktemp("whole") / "logs", steps=60)
 
 
@@ -51,7 +51,7 @@ def test_other_jobs_and_their_exit_codes(jobs_image: Image, whole: Path) -> None
 
 
 def registered(composed: Project) -> set[str]:
-    """The addresses of the workers that the master knows; each may have come more than once."""
+    """The addresses of the workers that the master knows. A worker may have registered more than once."""
     return set(re.findall(r"Registering worker (\S+)", composed.run("logs", "master")))
 
 
@@ -59,7 +59,7 @@ def test_the_compose_file_is_a_cluster_whose_workers_audit(jobs_image: Image, wh
     variables = {"ODRADEK_JOBS_IMAGE": jobs_image.tag, "ODRADEK_LOGS": str(whole)}
     with project(jobs_image.engine, ROOT / "docker/jobs/compose.yaml", variables) as composed:
         composed.run("up", "--detach", "--no-build")
-        while len(registered(composed)) < 2:  # a job begins with the workers that are there
+        while len(registered(composed)) < 2:  # a job starts with the workers that have registered
             pass
         composed.run("run", "--rm", "-T", "job", "audit", "/logs", "--output", "/out/today", "--format", "jsonl")
         tables = composed.run("exec", "-T", "--index", "1", "worker", "cat", "/out/today/partitions.jsonl")

@@ -1,4 +1,4 @@
-"""The manifests for Kubernetes: valid by the schemas of its API, and what they configure is what the broker knows."""
+"""The manifests for Kubernetes are valid by the schemas of its API, and configure keys that the broker knows."""
 
 import json
 import os

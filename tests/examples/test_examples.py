@@ -1,4 +1,4 @@
-"""The projects of ``examples/`` pass their own tests, each in a process of its own where warnings are errors."""
+"""The projects of ``examples/`` pass their own tests, each in its own process, in which warnings are errors."""
 
 import subprocess
 import sys

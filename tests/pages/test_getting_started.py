@@ -1,4 +1,4 @@
-"""The programs of docs/getting-started.md print what the page says, each with its client as it is."""
+"""The programs of docs/getting-started.md print the output on the page, each with its unmodified client."""
 
 import re
 import shutil
@@ -26,7 +26,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
 
 
 def program(heading: str, language: str, broker: OurBroker) -> tuple[str, str]:
-    """The program below a heading, with the address of the broker; and what the page says that it prints."""
+    """The program below a heading, with the address of the broker, and its output on the page."""
     section = (ROOT / "docs/getting-started.md").read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
     found = re.search(rf"^```{language}\n(.*?)^```\n\n```text\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     assert found, f"{heading}: a program in {language}, then what it prints"

@@ -1,4 +1,4 @@
-"""The messages that docs/troubleshooting.md quotes are those of the code, so that a search for one finds the page."""
+"""The messages in docs/troubleshooting.md equal those in the code, so that a search for one finds the page."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ COLUMN = re.compile(r"^\| (?:log: )?`([^`]+)`(?: \([^|]*\))? \||, log: `([^`]+)`
 
 
 def quoted() -> list[str]:
-    """The messages that the first columns of the tables quote."""
+    """The messages in the first columns of the tables."""
     found = COLUMN.findall((ROOT / "docs/troubleshooting.md").read_text())
     return [first or second for first, second in found]
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.pipeline.wheel import ROOT
 
-# A page, and how many tests its blocks of Python have.
+# A page, and the number of tests in its blocks of Python.
 PAGES = {
     "README.md": 1,
     "docs/testing.md": 10,
@@ -28,7 +28,7 @@ def blocks(page: str) -> list[str]:
 @pytest.mark.ci
 @pytest.mark.parametrize(("page", "tests"), PAGES.items(), ids=PAGES)
 def test_the_tests_of_a_page_pass(tmp_path: Path, page: str, tests: int) -> None:
-    """A directory of a user: no conftest and no import of ours. Two processes of pytest-xdist share the tests."""
+    """In a user's directory, without a conftest or import of ours. Two processes of pytest-xdist share the tests."""
     for number, block in enumerate(blocks(page)):
         kind = "test" if "def test_" in block else "program"
         (tmp_path / f"{kind}_{number}.py").write_text(block)

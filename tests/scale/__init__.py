@@ -1,1 +1,1 @@
-"""Tests of large numbers, and what only they use."""
+"""Tests with large numbers, and their helpers."""

@@ -1,4 +1,4 @@
-"""Heavy things that a broker does by itself, or that happen beside it on the same directory.
+"""Heavy work that a broker does by itself, or that other processes do on the same directory.
 
 Each of :data:`BACKGROUND` is one line of the second table in docs/limits.md.
 """
@@ -58,7 +58,7 @@ def _deletion(broker: OurBroker, scale: Scale) -> Prepared:
 
 
 def _retention(broker: OurBroker, scale: Scale) -> Prepared:
-    """Retention takes all but the active segment at once, through DeleteRecords' sibling: a lower retention.bytes."""
+    """A lower retention.bytes deletes all segments except the active one at once."""
     heavy = Heavy(broker.port)
     configs = {"max_message_bytes": "20000000", "file_delete_delay_ms": "0", "segment_bytes": "100000000"}
     heavy.ask(create(["aging"], 1, retention_bytes="1", **configs), 5)
@@ -70,7 +70,7 @@ def _retention(broker: OurBroker, scale: Scale) -> Prepared:
 
 
 def _compaction(broker: OurBroker, scale: Scale) -> Prepared:
-    """The cleaner finds its work done: a key for each ten records, of 100 bytes, in segments of 20 MB."""
+    """A cleaning round: one key for every ten records of 100 bytes, in segments of 20 MB."""
     heavy = Heavy(broker.port)
     configs = {"cleanup_policy": "compact", "min_cleanable_dirty_ratio": "0.01", "segment_bytes": "20000000"}
     heavy.ask(create(["keyed"], 1, **configs), 5)
@@ -95,7 +95,7 @@ def _compaction(broker: OurBroker, scale: Scale) -> Prepared:
 
 
 def _snapshot(broker: OurBroker, scale: Scale) -> Prepared:
-    """A change after which the metadata has grown enough for a snapshot of 15,000 partitions."""
+    """A change after which a snapshot of 15,000 partitions is due."""
     heavy = Heavy(broker.port)
     metadata = broker.log_dir / "__cluster_metadata-0"
     seen = set(metadata.glob("*.checkpoint"))
@@ -139,7 +139,7 @@ def _scrape(broker: OurBroker, scale: Scale) -> Prepared:
 
 
 def _timers(broker: OurBroker, scale: Scale) -> Prepared:
-    """Every kind of timer that looks at all logs, each several times: checkpoints, flushes, retention, disk space."""
+    """Every kind of timer that visits all logs, each several times: checkpoints, flushes, retention, disk space."""
     heavy = Heavy(broker.port)
     for number in range(3):
         heavy.ask(create([f"keyed-{number}"], scale.of(5_000), cleanup_policy="compact"), 5)
@@ -186,7 +186,7 @@ TIMER_CONFIGS = {
     "log.retention.check.interval.ms": "500",
     "odradek.log.dirs.max.bytes": "1000000000000",
 }
-"""Timers that are due after minutes by default come several times in a measurement."""
+"""Configs with which timers that are due after minutes by default fire several times in a measurement."""
 TIMERS = "timers that look at 15,000 compacted partitions"
 SCRAPE = "three scrapes of the metrics of 20,000 partitions"
 BACKGROUND: dict[str, Background] = {

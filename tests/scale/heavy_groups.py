@@ -33,7 +33,9 @@ async def _lines(port: int, count: int) -> list[Line]:
 
 
 async def _join_and_settle(members: Sequence[RawMember | RawConsumer], partitions: int) -> None:
-    """All members join and live, until they are of one generation and own every partition; then they are gone."""
+    """Lets all members join and send heartbeats until they are in one generation and own every partition, then ends
+    them.
+    """
     leave = asyncio.Event()
 
     async def live(member: RawMember | RawConsumer) -> None:
@@ -110,7 +112,7 @@ class _PatternMember:
         self.owned: list[ConsumerGroupHeartbeatRequest.TopicPartitions] = []
 
     def heartbeat(self) -> None:
-        """Sends everything, and takes over the assignment that it is answered."""
+        """Sends all fields, and takes over the assignment in the answer."""
         request = ConsumerGroupHeartbeatRequest(
             "patterns",
             self._id,

@@ -1,7 +1,7 @@
-"""Log directories of many gigabytes within minutes: one segment through the project's own log, then copies of it.
+"""Creates log directories of many gigabytes within minutes: one segment through the project's own log, then copies.
 
-A copy's batches get other base offsets, which no CRC covers; indexes hold offsets relative to the segment's and are
-copied as they are.
+A copy's batches get other base offsets, which no CRC covers. Indexes have offsets relative to the segment's base offset
+and are copied unchanged.
 """
 
 import random
@@ -28,7 +28,7 @@ BATCHES_OF_A_PRODUCER = 500
 
 
 def write_large_directory(root: Path, size: int, partitions: int) -> dict[str, int]:
-    """Writes about `size` bytes as partitions of a topic `t`; the records of each partition, by its name."""
+    """Writes about `size` bytes as partitions of a topic `t`; returns the records of each partition by name."""
     template = _template(root.parent / "template" / "t-0")
     length = template.stat().st_size
     segments = max(size // length // partitions, 1)
@@ -49,7 +49,7 @@ def write_large_directory(root: Path, size: int, partitions: int) -> dict[str, i
 
 
 def _template(directory: Path) -> Path:
-    """A log of one segment, closed cleanly, by turns without a codec and with lz4."""
+    """A log of one segment, closed cleanly, with alternately uncompressed and lz4 batches."""
     rng = random.Random(1)
     config = LogConfig(segment_bytes=2 * SEGMENT_BYTES)
     log = Log.open(directory, config, now_ms=HISTORY_START_MS, descriptors=DescriptorCache(UnsyncedFiles()))
@@ -87,5 +87,5 @@ def _copy(template: Path, directory: Path, starts: list[tuple[int, int]], base_o
 
 
 def _value(rng: random.Random) -> bytes:
-    """Bytes that a codec makes about half as many."""
+    """Bytes that compress to about half."""
     return rng.randbytes(VALUE_BYTES // 2) + bytes([rng.randrange(256)]) * (VALUE_BYTES // 2)

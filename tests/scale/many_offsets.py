@@ -1,7 +1,7 @@
 """Millions of committed offsets in the log directory of a stopped broker, written by our own storage.
 
-They stand in ``__consumer_offsets`` as a broker writes them: in batches of some hundred records, each group in the
-partition that its name belongs to.
+They are in ``__consumer_offsets`` as a broker writes them: in batches of a few hundred records, each group in the
+partition of its name.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ BATCH = 500
 
 
 def group_name(number: int) -> str:
-    """A name as groups have them."""
+    """A typical name of a group."""
     return f"service-{number:06d}-consumers"
 
 
@@ -31,7 +31,9 @@ def offset_of(group: int, partition: int) -> int:
 
 
 def write_offsets(log_dir: Path, groups: int, partitions: int, *, now_ms: int) -> int:
-    """Each group commits ``partitions`` partitions of one topic. Returns the written bytes. The broker is stopped."""
+    """Writes commits of ``partitions`` partitions of one topic for each group. Returns the written bytes. The broker
+    must be stopped.
+    """
     directory = LogDirectory.open(log_dir)
     written = 0
     try:

@@ -1,4 +1,4 @@
-"""What the processes of a Spark cluster use while a job runs: memory of each worker, processor time by role (Linux)."""
+"""Measures the processes of a Spark cluster while a job runs: memory of each worker, processor time by role (Linux)."""
 
 import os
 import threading
@@ -13,15 +13,15 @@ LOOK_S = 0.5
 
 
 class SparkProcesses:
-    """``with SparkProcesses(cluster) as used: cluster.submit(...)``: looks twice a second until the block ends.
+    """``with SparkProcesses(cluster) as used: cluster.submit(...)``: samples twice a second until the block ends.
 
-    A worker is its executors' JVMs and their Python processes, which are descendants of it; the driver is what this
-    process has started besides. Of a process that ends, what it used after the last look is not seen.
+    The processes of a worker are its descendants: executors' JVMs and their Python processes. The driver is the other
+    children of this process. The usage of an ended process after its last sample is not included.
     """
 
     def __init__(self, cluster: SparkCluster) -> None:
         self.memory: dict[int, int] = {}
-        """Greatest memory of each worker in bytes, pages that are shared counted in parts (PSS)."""
+        """The peak memory of each worker in bytes, with shared pages counted proportionally (PSS)."""
         self.seconds = 0.0
         self._cluster = cluster
         self._cpu_seconds: dict[tuple[int, str], float] = {}
@@ -93,7 +93,7 @@ def descendants(pid: int, children: dict[int, list[int]]) -> Iterator[int]:
 
 
 def proportional_bytes(pid: int) -> int:
-    """A process's memory, pages that are shared counted in parts; 0 when it has ended."""
+    """A process's memory, with shared pages counted proportionally; 0 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError, PermissionError):

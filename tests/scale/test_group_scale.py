@@ -1,4 +1,5 @@
-"""The group coordinator at its full size. Prints figures. Fails if a client gets an error or memory grows too far.
+"""The group coordinator with large numbers. Prints measurements. Fails if a client gets an error or memory grows too
+much.
 
 ``make test-long-group-scale``; processor time is the broker's own, so a busy machine changes it little.
 """
@@ -62,7 +63,7 @@ class Member(Protocol):
 
 
 class LargeGroup:
-    """All members of one group, in one event loop; ``member`` makes one of a connection."""
+    """All members of one group, in one event loop. ``member`` creates one for a connection."""
 
     def __init__(self, port: int, member: Callable[[Line], Member]) -> None:
         self._port = port
@@ -87,7 +88,7 @@ class LargeGroup:
         del self.members[:count]
 
     async def settled(self) -> None:
-        """Waits until all are of one generation and own every partition once; fails with the first member's failure."""
+        """Waits until all are in one generation and own every partition once. Raises the first error of a member."""
         await eventually_in_loop("one generation that owns all", self._is_settled, patience_s=ANSWER_TIMEOUT_S)
 
     def _is_settled(self) -> bool:
@@ -100,13 +101,13 @@ class LargeGroup:
         return len(owned) == PARTITIONS and set(owned.values()) == {1}
 
     async def end(self) -> None:
-        """All leave."""
+        """Makes all members leave."""
         self.leave(len(self.members))
         await asyncio.gather(*self.tasks)
 
 
 async def grow_and_shrink(broker: OurBroker, member: Callable[[Line], Member]) -> list[str]:
-    """All join, some leave, some more come, all leave; the figures."""
+    """Lets all join, some leave, more join, and all leave; returns the measurements."""
     numbers = []
     group = LargeGroup(broker.port, member)
     few = MEMBERS // 20
@@ -135,7 +136,7 @@ async def grow_and_shrink(broker: OurBroker, member: Callable[[Line], Member]) -
 
 
 async def test_a_thousand_members_of_a_classic_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With Kafka's defaults (sessions of 45 s, 3 s until the first rebalance): no session ends."""
+    """With Kafka's defaults (session timeout 45 s, initial rebalance delay 3 s), no session expires."""
     with OurBroker(tmp_path, {"offsets.topic.num.partitions": "1"}) as broker:
         assert Asking(broker.port, ANSWER_TIMEOUT_S).create("many", PARTITIONS) == 0
         numbers = await grow_and_shrink(broker, lambda line: RawMember("large", "many", PARTITIONS, line))
@@ -146,7 +147,7 @@ async def test_a_thousand_members_of_a_classic_group(tmp_path: Path, capsys: pyt
 
 
 async def test_a_thousand_members_of_a_consumer_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same under the consumer protocol, with the broker's assignor; heartbeats every 5 s, Kafka's default."""
+    """The same with the consumer protocol and the broker's assignor, with heartbeats every 5 s, Kafka's default."""
     with OurBroker(tmp_path, {"offsets.topic.num.partitions": "1", "group.consumer.max.size": str(MEMBERS)}) as broker:
         assert Asking(broker.port, ANSWER_TIMEOUT_S).create("many", PARTITIONS) == 0
         [topic] = (
@@ -162,7 +163,7 @@ async def test_a_thousand_members_of_a_consumer_group(tmp_path: Path, capsys: py
 
 
 async def test_thousands_of_groups_that_heartbeat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each with one member, which gives a sign of life every 3 s: what share of a core the broker needs."""
+    """Each has one member, which sends a heartbeat every 3 s. Prints the share of a core that the broker needs."""
     with OurBroker(tmp_path, {"group.initial.rebalance.delay.ms": "0"}) as broker:
         assert Asking(broker.port).create("many", 1) == 0
         lines = await opened(broker.port, GROUPS)
@@ -202,7 +203,7 @@ async def test_thousands_of_groups_that_heartbeat(tmp_path: Path, capsys: pytest
 
 
 def fetched(port: int, group: int) -> dict[int, int]:
-    """The committed offsets of a group by partition, or nothing while they are being loaded."""
+    """The committed offsets of a group by partition; empty while they are being loaded."""
     wanted = OffsetFetchRequest.OffsetFetchRequestGroup(group_name(group), topics=None)
     [answer] = Asking(port, ANSWER_TIMEOUT_S).ask(OffsetFetchRequest(groups=[wanted]), 9).groups
     if answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:

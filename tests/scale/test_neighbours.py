@@ -1,9 +1,9 @@
-"""Other clients are served while one client, or the broker itself, does something heavy (Linux).
+"""Other clients are served while one client, or the broker itself, causes heavy work (Linux).
 
 The tests check the processor time of the event loop between a request and its answer, which a busy machine changes
 little. They also print waits by the clock; docs/limits.md has both. ``make test-long-neighbours`` runs the rows at
 full size; NEIGHBOURS_SHARE makes them smaller. ``make test-ci`` runs a fifth of each request, with a higher bound:
-while the asking process waits for a processor, the loop's work for others counts too.
+while the measuring process waits for a processor, the loop's work for others is counted, too.
 """
 
 import os
@@ -25,10 +25,10 @@ from support.eventually import eventually
 MB = 10**6
 ROWS = {**REQUEST_ROWS, **GROUP_ROWS}
 LOOP_MS = 50.0
-"""The goal of docs/limits.md: others wait this long at most."""
+"""The goal of docs/limits.md: the longest wait of others."""
 GROWTH_BYTES = 100 * MB
 BYTES_OF_AN_OFFSET = 150
-"""The most that a committed offset takes (tests/scale/test_group_scale.py)."""
+"""The maximum memory of a committed offset (tests/scale/test_group_scale.py)."""
 CI_SHARE = 0.2
 CI_LOOP_MS = 150.0
 CONFIGS = {"group.initial.rebalance.delay.ms": "0", "socket.request.max.bytes": "104857600"}
@@ -38,7 +38,7 @@ SHARE = float(os.environ.get("NEIGHBOURS_SHARE", "1.0"))
 
 
 class WarmBroker(OurBroker):
-    """A broker that has imported what it imports a second after its start: 12 MB that no row has caused."""
+    """A broker that has already imported the modules of its warm-up, whose 12 MB no row causes."""
 
     program = ("-m", "odradek", "serve", "--log-level", "debug")
 
@@ -49,7 +49,7 @@ class WarmBroker(OurBroker):
 
 
 def observed(broker: OurBroker, heavy: Callable[[], None]) -> Seen:
-    """Runs ``heavy`` beside a neighbour; the waits and the memory that the neighbour measured."""
+    """Runs ``heavy`` together with a neighbour; returns the waits and the memory that the neighbour measured."""
     with Neighbour(broker.port, broker.pid) as neighbour:
         heavy()
     assert "Traceback" not in broker.log(), broker.log()[-3000:]
@@ -57,7 +57,7 @@ def observed(broker: OurBroker, heavy: Callable[[], None]) -> Seen:
 
 
 def judge(seen: Seen, loop_ms: float = LOOP_MS) -> None:
-    """Holds what was seen against the goals."""
+    """Compares the measurements with the goals."""
     assert seen.refused_heartbeats == 0, seen
     assert seen.longest_cpu_ms <= loop_ms, seen
     assert seen.memory_growth <= GROWTH_BYTES, seen
@@ -85,7 +85,7 @@ def test_others_go_on_beside_work_of_the_broker(row: str, tmp_path: Path, capsys
 
 @pytest.mark.long
 def test_others_go_on_beside_the_loading_of_offsets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The offsets themselves stay in memory, so that the goal for memory is above what they take."""
+    """The offsets stay in memory, so the goal for memory is higher than their size."""
     with WarmBroker(tmp_path, BACKGROUND_CONFIGS) as broker:
         seen = observed(broker, loading(broker, Scale(SHARE)))
     with capsys.disabled():

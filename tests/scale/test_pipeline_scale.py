@@ -1,4 +1,4 @@
-"""The pipeline on a large log directory and a real standalone cluster. Numbers are printed.
+"""The pipeline on a large log directory and a real standalone cluster. Prints measurements.
 
 ``make test-large``: ``SCALE_BYTES`` of logs (by default half of the free disk, 50 GB at most), read by the data source
 and audited, on one worker and on two. Memory of each worker, its JVM and its Python processes, stays below 1 GiB.
@@ -27,12 +27,12 @@ pytestmark = [pytest.mark.long, pytest.mark.java]
 MOST_BYTES = 50 * 10**9
 PARTITIONS = 16
 GIB = 1 << 30
-EXECUTOR_MEMORY = "512m"  # little more than the least that Spark takes
+EXECUTOR_MEMORY = "512m"  # a little more than Spark's minimum
 EXECUTOR_OPTIONS = {"spark.executor.extraJavaOptions": "-XX:+UseSerialGC"}
 LEAST_SPEED_UP = 1.7
 COUNT_RECORDS = Path(__file__).parents[1] / "support" / "pipeline" / "count_records.py"
 TREE = Path(pyspark_odradek.__file__).parent
-"""On the path, so that Spark finds the data source: it lists modules, and an editable install is not listed."""
+"""On the path, so that Spark finds the data source: it lists modules, and does not find an editable install."""
 
 
 def asked_bytes() -> int:
@@ -43,7 +43,7 @@ def asked_bytes() -> int:
 
 @pytest.fixture(scope="module")
 def directory() -> Iterator[tuple[Path, dict[str, int]]]:
-    """A log directory of the size, and the records of each partition; removed behind the tests."""
+    """A log directory of the size, and the records of each partition. It is removed after the tests."""
     with tempfile.TemporaryDirectory(prefix="odradek-large-") as place:
         begin = time.monotonic()
         counts = write_large_directory(Path(place) / "logs", asked_bytes(), PARTITIONS)
@@ -58,7 +58,7 @@ def log_bytes(root: Path) -> int:
 
 
 def report(name: str, workers: int, used: SparkProcesses, seconds: float, size: int) -> None:
-    """Prints the time, the memory, and the profile: how many cores the job kept busy, and who kept them."""
+    """Prints the time, the memory, and the profile: the number of busy cores by role."""
     peak = max(used.memory.values()) >> 20
     print(f"{name}, {workers} worker(s): {seconds:.1f} s, {size / 1e6 / seconds:.0f} MB/s, at most {peak} MiB in one")
     cores = sum(used.cpu_seconds.values()) / used.seconds
@@ -106,7 +106,7 @@ def cluster_of(workers: int, tmp_path: Path) -> SparkCluster:
 
 
 def assert_speed_up(seconds: dict[int, float]) -> None:
-    """Two workers on cores of their own; with fewer cores than two workers and a driver keep busy, they only share."""
+    """Asserts a speed-up with two workers, if there are enough cores for two workers and a driver."""
     speed_up = seconds[1] / seconds[2]
     print(f"two workers: {speed_up:.2f} times one, load {statistics.fmean(os.getloadavg()):.1f}", file=sys.stderr)
     if available_cores() > 2:

@@ -1,4 +1,4 @@
-"""Storage at its full size: a partition of 20 GB, and 2,000 partitions. Numbers are printed, not judged by the clock.
+"""Storage with large sizes: a partition of 20 GB, and 2,000 partitions. Prints measurements; times are not checked.
 
 ``make test-long-storage-scale`` needs 25 GB of disk; ``SCALE_BYTES`` and ``SCALE_PARTITIONS`` make it
 smaller.
@@ -43,7 +43,7 @@ CONFIGS = {"log.retention.ms": "-1", "log.flush.offset.checkpoint.interval.ms": 
 
 
 class Line:
-    """One connection, on which several requests may be under way."""
+    """One connection, with several requests in flight."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=120)
@@ -74,7 +74,7 @@ class Line:
 
 
 def produce(line: Line, topic: str, count: int, rss: Iterator[None]) -> None:
-    """Appends batches of a megabyte each; ``rss`` is called now and then."""
+    """Appends batches of a megabyte each, and regularly calls ``rss``."""
     value = random.Random(1).randbytes(RECORD_BYTES)
     batch = encode_batch([Record(0, 1_700_000_000_000, b"k", value, [])])
     data = ProduceRequest.TopicProduceData(topic, ZERO_UUID, [ProduceRequest.PartitionProduceData(0, batch)])
@@ -100,7 +100,7 @@ def watch(pid: int, sizes: list[int]) -> Iterator[None]:
 
 
 def read(line: Line, topic: str, offset: int) -> int:
-    """Fetches the batch at an offset and checks it; how many bytes came."""
+    """Fetches the batch at an offset and checks it; returns the number of bytes."""
     wanted = FetchRequest.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1)
     request = FetchRequest(topics=[FetchRequest.FetchTopic(topic, ZERO_UUID, [wanted])], max_wait_ms=0, min_bytes=0)
     line.send(encode_request(request, 12, 7, "scale"))
@@ -123,14 +123,16 @@ def read_so_far(pid: int) -> int:
 
 
 def started(broker: OurBroker) -> float:
-    """Starts the broker; the seconds until it said that it serves."""
+    """Starts the broker; returns the seconds until it served."""
     began = time.monotonic()
     broker.start()
     return time.monotonic() - began
 
 
 def test_a_partition_of_20_gigabytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Memory stays flat, reads find their offsets, a kill costs what lies behind the recovery point."""
+    """Memory does not grow, reads find their offsets, and a start after a kill only reads data after the recovery
+    point.
+    """
     count = BYTES // RECORD_BYTES
     numbers: list[str] = []
     broker = OurBroker(tmp_path, CONFIGS)
@@ -183,7 +185,7 @@ def test_a_partition_of_20_gigabytes(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_thousands_of_partitions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Starts after clean stops and after a kill; what idle partitions cost."""
+    """Starts after clean stops and after a kill, and the cost of idle partitions."""
     numbers: list[str] = []
     broker = OurBroker(tmp_path, {**CONFIGS, "offsets.topic.num.partitions": "1"})
     seconds_empty = started(broker)

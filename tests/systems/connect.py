@@ -15,7 +15,7 @@ from systems.process import SystemProcess
 
 _KAFKA = "org.apache.kafka"
 _REST = "org.apache.kafka.connect.runtime.rest.RestServer"
-"""Logs the address that it listens on."""
+"""Makes the program log the address on which it listens."""
 
 
 @cache
@@ -26,7 +26,7 @@ def connect_libs() -> Path:
 
 
 def connect_program(name: str, main_class: str, directory: Path, settings: Mapping[str, str]) -> SystemProcess:
-    """Starts a program of Connect with a properties file. Skips the test without Java (fails it in CI)."""
+    """Starts a program of Connect with a properties file. Without Java, the test is skipped, or fails in CI."""
     java_or_skip()
     properties = directory / f"{name}.properties"
     properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
@@ -85,7 +85,7 @@ class ConnectWorker:
         self.process = self._start()
 
     def configure(self, name: str, config: Mapping[str, str]) -> None:
-        """Creates a connector, or changes it, when the worker has started."""
+        """Creates or changes a connector, once the worker has started."""
         self.process.wait_for(
             f"it takes {name}", lambda: self._call("PUT", f"/connectors/{name}/config", config) is not None
         )
@@ -103,7 +103,7 @@ class ConnectWorker:
         self.process.wait_for(f"{name} runs", runs)
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
-        """The answer, or None while the worker does not serve yet or rebalances (409)."""
+        """Sends a request; returns the answer, or None while the worker is starting or rebalancing (409)."""
         found = re.findall(r"REST server listening at (http://[^/]+)/", self.process.log())
         if not found:
             return None

@@ -1,4 +1,4 @@
-"""A program that a test starts, watches and ends: its output goes to a file."""
+"""A program that a test starts, watches and ends. Its output goes to a file."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ Seen = TypeVar("Seen")
 
 
 class SystemProcess:
-    """One process of a foreign system. It ends with the block."""
+    """One process of another system. It ends with the block."""
 
     def __init__(
         self, command: Sequence[str | Path], directory: Path, name: str, environment: Mapping[str, str] | None = None
@@ -41,7 +41,9 @@ class SystemProcess:
         self.kill()
 
     def wait_for(self, what: str, look: Callable[[], Seen]) -> Seen:
-        """Looks until the answer is true, and returns it. AssertionError, with the end of its output, if it ends."""
+        """Polls until the result is true, and returns it. Raises AssertionError with the end of the output if the
+        process ends.
+        """
 
         def seen() -> Seen:
             found = look()
@@ -51,16 +53,16 @@ class SystemProcess:
         return eventually(lambda: f"{what}\n{self.log()[-5000:]}", seen, patience_s=PATIENCE_S)
 
     def wait(self) -> int:
-        """Waits until it has ended; its exit code."""
+        """Waits until it has ended; returns its exit code."""
         return self._process.wait(PATIENCE_S)
 
     def stop(self) -> None:
-        """SIGTERM, and waits."""
+        """Sends SIGTERM, and waits."""
         self._process.terminate()
         self._process.wait(PATIENCE_S)
 
     def kill(self) -> None:
-        """SIGKILL, as a crash; nothing if it has ended."""
+        """Sends SIGKILL, as a crash; does nothing if it has ended."""
         self._process.kill()
         self._process.wait()
 

@@ -1,4 +1,4 @@
-"""An environment of its own for Python systems whose dependencies must not meet those of the tests."""
+"""A separate environment for Python systems whose dependencies conflict with those of the tests."""
 
 import os
 import shutil
@@ -14,11 +14,13 @@ import pytest
 from support.kafka.java import cache_directory, locked
 
 PYTHON_SYSTEMS = ("quixstreams==3.28.1", "celery==5.7.0", "kombu==5.7.0", "confluent-kafka==2.12.2")
-"""Quix Streams asks for a confluent-kafka before 2.13."""
+"""Quix Streams requires a confluent-kafka before 2.13."""
 
 
 def python_systems() -> Path:
-    """The Python of an environment with Quix Streams and Celery, made once. Skips the test without (fails it in CI)."""
+    """The Python of an environment with Quix Streams and Celery, made once. Without it, the test is skipped, or fails
+    in CI.
+    """
     try:
         return environment("python-systems", PYTHON_SYSTEMS)
     except subprocess.CalledProcessError as error:

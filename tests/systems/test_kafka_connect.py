@@ -1,7 +1,7 @@
 """Kafka Connect, unmodified: lines of a file to a topic exactly once, and from the topic to another file.
 
-Connect 4.3.1, a distributed worker with ``exactly.once.source.support=enabled``: topics of its own with compaction, a
-group of the protocol ``sessioned``, a zombie that is fenced, a transaction for the records and offsets of each poll.
+Connect 4.3.1, a distributed worker with ``exactly.once.source.support=enabled``: compacted internal topics, a group of
+the protocol ``sessioned``, a fenced zombie, a transaction for the records and offsets of each poll.
 """
 
 from pathlib import Path
@@ -14,8 +14,8 @@ from systems.committed import committed
 from systems.connect import ConnectWorker
 
 LINES = 100
-"""In one piece: few enough that FileStreamSource reads all of them in one poll. What it leaves over it gives only when
-the file has grown again."""
+"""The number of lines: so few that FileStreamSource reads all of them in one poll. It would return remaining ones only
+after the file has grown again."""
 PIECES = 4
 
 pytestmark = [pytest.mark.ci, pytest.mark.java]

@@ -59,7 +59,7 @@ def produce(servers: str, numbers: range) -> None:
 
 
 def read_to(servers: str, topic: str, last: int) -> dict[int, list[int]]:
-    """The records that the group ``billing`` reads, by partition, up to ``last`` in each. It commits them."""
+    """Reads in the group ``billing`` up to ``last`` in each partition and commits; returns records by partition."""
     settings = {"bootstrap.servers": servers, "group.id": "billing", "enable.auto.commit": "false"}
     settings |= {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
     consumer = Consumer(settings)
@@ -86,9 +86,9 @@ def translated(admin: AdminClient) -> set[int | None]:
 
 
 def test_a_group_moves_to_our_broker(tmp_path: Path) -> None:
-    """It has consumed all at Kafka, and misses nothing at ours.
+    """The group has consumed all records at Kafka, and misses none at our broker.
 
-    MirrorMaker translates its offset to an earlier one while it has not noted the place of the very record.
+    MirrorMaker translates its offset to an earlier one while it does not know the place of the exact record.
     """
     java_or_skip()
     (tmp_path / "ours").mkdir()

@@ -1,4 +1,4 @@
-"""Quix Streams and Celery, unmodified, in an environment of their own."""
+"""Unmodified Quix Streams and Celery, in a separate environment."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ def run(*command: str | Path, environment: dict[str, str] | None = None) -> str:
 
 
 def write_readings(kafka: InProcessBroker, first: int, totals: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
-    """Writes readings; the totals that they lead to, in order of their keys."""
+    """Writes readings; returns the expected totals, sorted by key."""
     expected = []
     for number in range(first, first + READINGS):
         key = b"key-%d" % (number % KEYS)
@@ -37,7 +37,7 @@ def write_readings(kafka: InProcessBroker, first: int, totals: dict[bytes, int])
 
 @pytest.mark.kafka(topics=["readings:3", "totals:3"])
 def test_quix_streams_counts_exactly_once(kafka: InProcessBroker, tmp_path: Path) -> None:
-    """The second run has no state on disk: it restores it from the changelog topic."""
+    """The second run has no state on disk, and restores it from the changelog topic."""
     python = python_systems()
     totals: dict[bytes, int] = {}
     expected: list[tuple[bytes, bytes]] = []
@@ -58,7 +58,9 @@ def by_key(pairs: list[tuple[bytes, bytes]]) -> dict[bytes, list[bytes]]:
 
 
 def test_celery_runs_tasks(kafka: InProcessBroker, tmp_path: Path) -> None:
-    """The worker takes tasks from the topic ``sums``; results go to files. Each task is committed when it is done."""
+    """The worker gets tasks from the topic ``sums``, and writes results to files. Each task is committed once it is
+    done.
+    """
     python = python_systems()
     environment = {"BROKER": f"confluentkafka://{kafka.bootstrap_servers}", "RESULTS": str(tmp_path)}
     environment |= {"PYTHONPATH": str(PROGRAMS)}

@@ -1,1 +1,1 @@
-"""Tools of `make check` that no package on an index offers."""
+"""Tools of `make check` that do not exist as packages."""

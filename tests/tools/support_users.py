@@ -1,4 +1,4 @@
-"""Which tests use each module of ``tests/support/``: what only one folder of tests uses belongs into that folder.
+"""Finds the tests that use each module of ``tests/support/``. A module for only one folder of tests belongs there.
 
 Never: imports the tests. It reads import statements, and names of modules in strings (subprocesses start them).
 """

@@ -1,4 +1,4 @@
-"""The worked example in CONTRIBUTING.md is code that runs, and its commands name things that exist."""
+"""The worked example in CONTRIBUTING.md runs, and the names in its commands exist."""
 
 import re
 import sys
@@ -39,7 +39,7 @@ def example() -> Iterator[Any]:
 
 
 def ask(example: Any, names: list[str] | None) -> list[tuple[str, int, list[tuple[int, int]]]]:
-    """User, error code, and mechanism with iterations of each credential, as the example answers."""
+    """Calls the example's handler; returns user, error code, and the mechanism with iterations of each credential."""
     image = MetadataImage()
     stored = (("alice", 1), ("bob", 1), ("alice", 2))
     apply(image, [UserScramCredentialRecord(name, kind, b"salt", b"key", b"key", 4096) for name, kind in stored])

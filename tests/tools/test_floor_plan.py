@@ -1,4 +1,4 @@
-"""The measurement of imports in `make check`, on a small made-up package, and that Odradek itself is measured whole."""
+"""The measurement of imports in `make check`, on a small invented package. Odradek itself is measured completely."""
 
 import re
 import subprocess

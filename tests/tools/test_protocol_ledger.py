@@ -1,4 +1,4 @@
-"""The ledger of proof is complete, current and true to the tests that it names."""
+"""The ledger of proof is complete and current, and matches its tests."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Purity by word, on made-up modules."""
+"""The check of purity, on invented modules."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""What only the fire of a cluster uses; ``support/fire/`` has what it shares with the fire of one broker."""
+"""Helpers of the fire tests of a cluster. ``support/fire/`` has those that the fire tests of one broker use, too."""

@@ -1,4 +1,4 @@
-"""A cluster under fire: one Java controller and brokers of ours, of Apache Kafka, or both, on a network that breaks.
+"""A cluster under fire: one Java controller and brokers of ours, of Apache Kafka, or both, on a network with faults.
 
 with FireCluster(tmp_path, (OURS, OURS, KAFKA)) as cluster:
     cluster.network.line(1, 2).swallow()
@@ -31,7 +31,7 @@ from support.kafka.real_kafka import free_ports
 OURS, KAFKA = "ours", "kafka"
 LAG_MS = 4_000
 IN_SYNC_WITHIN_S = LAG_MS / 1000 + 15
-"""Invariant 9: after the faults every partition is led and in full ISR within this."""
+"""Invariant 9: within this time after the faults every partition has a leader and a full ISR."""
 SESSION_MS = 5_000
 TIMES = {
     "broker.session.timeout.ms": str(SESSION_MS),
@@ -56,7 +56,7 @@ class FireCluster:
     """The controller (node 3000), the brokers (nodes 1 to n), and the network between them and their clients."""
 
     def __init__(self, directory: Path, kinds: Sequence[str], configs: Mapping[str, str] | None = None) -> None:
-        """``kinds``: ours or Kafka, for each broker. ``configs``: of each broker."""
+        """``kinds``: ours or Kafka, for each broker. ``configs``: for every broker."""
         self.network = FireNetwork(self.running)
         self.brokers: dict[int, Broker] = {}
         self.controllers: RealControllers | None = None
@@ -71,7 +71,7 @@ class FireCluster:
         return self.controllers.nodes[0]
 
     def running(self) -> dict[int, int]:
-        """Node id -> process id of all nodes that run."""
+        """Node id -> process id of all running nodes."""
         controllers = {} if self.controllers is None else {FIRST_NODE_ID: self.controller}
         pids = {node_id: node.running_pid for node_id, node in {**self.brokers, **controllers}.items()}
         return {node_id: pid for node_id, pid in pids.items() if pid is not None}
@@ -95,7 +95,7 @@ class FireCluster:
                 self._add(node_id, kind)
             self.network.draw_lines(tuple(self.brokers))
             self.controller.start()
-            with ThreadPoolExecutor() as starters:  # three JVMs start in the time of one
+            with ThreadPoolExecutor() as starters:  # three JVMs start at the same time
                 for started in [starters.submit(broker.start) for broker in self.brokers.values()]:
                     started.result()
             undo.pop_all()
@@ -143,7 +143,7 @@ class FireCluster:
         os.kill(self.running()[node_id], number)
 
     def lose_directory(self, node_id: int) -> None:
-        """A stopped broker gets an empty directory with the same node id, as after the loss of a disk."""
+        """Gives a stopped broker an empty directory with the same node id, as after the loss of a disk."""
         broker = self.brokers[node_id]
         assert broker.running_pid is None
         shutil.rmtree(broker.log_dir)
@@ -165,7 +165,7 @@ class FireCluster:
         return {(topic.name, index): one for topic in topics for index, one in topic.partitions.items()}
 
     def until_in_sync(self, patience_s: float) -> None:
-        """Until every partition has a leader, and all replicas are in its ISR."""
+        """Waits until every partition has a leader, and all replicas are in its ISR."""
         history = self.history()
 
         def lagging() -> dict[tuple[str, int], PartitionImage]:

@@ -1,7 +1,7 @@
-"""Seeded faults of a cluster: brokers die, hang, stop, lose disks or fill them, clocks jump, lines between nodes break.
+"""Seeded faults of a cluster: brokers die, hang, stop, lose disks or fill them; clocks jump; lines between nodes break.
 
 Each fault waits until every process has made progress since the last one. Faults depend only on the seed, their times
-on the machine. A fault lasts as long as the seed says, then it is undone. At most one broker is down at a time, except
+on the machine. The seed also determines the length of a fault. At most one broker is down at a time, except
 in ``kill-two``, where partitions wait for the brokers to return.
 """
 
@@ -26,7 +26,7 @@ FAULTS_OF_BROKERS = (
     "lose-directory",
 )
 FAULTS_OF_OURS = ("full-disk", "clock-jump")
-"""Of brokers of ours: Apache Kafka's ends when its disk is full."""
+"""Faults only for brokers of ours: Apache Kafka's ends when its disk is full."""
 FAULTS_OF_LINES = (
     "cut-pair",
     "cut-one-way",
@@ -40,15 +40,15 @@ FAULTS_OF_LINES = (
     "cut-from-clients",
 )
 REFUSES = "Producers get KAFKA_STORAGE_ERROR"
-"""The line of a broker whose disk is full."""
+"""The log line of a broker whose disk is full."""
 JUMPS_S = (-600.0, 600.0)
-"""Back and forth, by far more than the timeout of a transaction."""
+"""Jumps in both directions, by far more than the timeout of a transaction."""
 FAULTS = (*FAULTS_OF_BROKERS, *FAULTS_OF_OURS, *FAULTS_OF_LINES, "kill-controller", *FAULTS_OF_WORKERS)
 FIRST = {
     "ours": ("kill", "isolate", "lose-directory", "full-disk", "clock-jump"),
     "mixed": ("kill", "isolate", "lose-directory", "swallow-from-controller", "pause-past-session"),
 }
-"""The faults of the short runs, in an order of the seed. The script of ``test_same_script`` has a stop and a cut."""
+"""The faults of the short runs, in an order by the seed. The script of ``test_same_script`` has a stop and a cut."""
 
 
 class ClusterNemesis:
@@ -56,7 +56,7 @@ class ClusterNemesis:
 
     def __init__(self, cluster: FireCluster, crew: FireCrew, chance: Random, faults: tuple[str, ...] = FAULTS) -> None:
         self.replicas = Replicas()
-        """What the logs of killed brokers held."""
+        """The batches in the logs of killed brokers."""
         self._cluster = cluster
         self._crew = crew
         self._chance = chance
@@ -64,7 +64,7 @@ class ClusterNemesis:
         self._bag: list[str] = []
 
     def strike(self) -> None:
-        """The next fault; each kind is used before any is repeated."""
+        """Injects the next fault. Each kind is used before any is repeated."""
         if not self._bag:
             self._bag = self._chance.sample(self._faults, len(self._faults))
         fault = self._bag.pop()
@@ -155,7 +155,7 @@ class ClusterNemesis:
             case "swallow-pair":
                 for one in pair:
                     one.swallow()
-            case "swallow-one-way":  # what the first sends, and its answers, are lost; the other way works
+            case "swallow-one-way":  # requests of the first and their answers are lost; the other direction works
                 line(first, second).swallow(frozenset({Direction.TO_SERVER}))
                 line(second, first).swallow(frozenset({Direction.TO_CLIENT}))
             case "slow-pair":
@@ -167,13 +167,13 @@ class ClusterNemesis:
                 line(first, FIRST_NODE_ID).swallow(self._chance.choice((BOTH, frozenset({Direction.TO_CLIENT}))))
             case "cut-from-clients":
                 line(CLIENT, first).cut(refuse=True)
-            case "isolate":  # clients still reach it: a leader that does not know what happens elsewhere
+            case "isolate":  # clients still reach it: a leader that does not learn of later changes
                 for source, target, one in self._cluster.network.lines():
                     if first in (source, target) and CLIENT not in (source, target):
                         one.swallow()
 
 
 def until_healed(cluster: FireCluster) -> None:
-    """Invariant 9. Raises AssertionError if it takes longer than Kafka's own times allow."""
+    """Waits for invariant 9. Raises AssertionError if it takes longer than Kafka's own times allow."""
     cluster.network.heal()
     cluster.until_in_sync(IN_SYNC_WITHIN_S)

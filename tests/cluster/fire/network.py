@@ -1,14 +1,14 @@
-"""A network between the nodes of a cluster on one machine: a line for each ordered pair that can be broken alone.
+"""A network between the nodes of a cluster on one machine: a line for each ordered pair, which can be broken alone.
 
-Every node advertises the port of a proxy of its own to the other nodes, and the port of another one to clients. A proxy
-port names the target only. The source is known from the system: the kernel names the inode of the socket at the other
-end of a connection (sock_diag(7), 0.1 ms), and the open files of the nodes' processes lead from the inode to the node.
-That works for any process (ours, a JVM) and any connection (fetches, heartbeats, markers), without a word of the
-protocol. Clients have a proxy of their own because they connect again and again while a broker is down.
+Every node advertises the port of its proxy to the other nodes, and the port of another one to clients. A proxy port
+only determines the target. The system determines the source: the kernel has the inode of the socket at the other end of
+a connection (sock_diag(7), 0.1 ms), and the open files of the nodes' processes map the inode to the node. That works
+for any process (ours, a JVM) and any connection (fetches, heartbeats, markers), without reading the protocol. Clients
+have other proxies, because they connect repeatedly while a broker is down.
 
-Dropped: a source address 127.0.0.x for each node (Kafka can't bind its outgoing connections), a listener for each
+Not possible: a source address 127.0.0.x for each node (Kafka can't bind its outgoing connections), a listener for each
 source (``inter.broker.listener.name`` has one value for all), the client id in the first request (not every connection
-names the node), ``/proc/net/tcp`` (10 ms a connection on a busy machine: a storm of connections starved heartbeats).
+has the node), ``/proc/net/tcp`` (10 ms for each connection on a busy machine: many connections delayed heartbeats).
 Linux only.
 """
 
@@ -23,12 +23,12 @@ from typing import Self
 from cluster.tcp_proxy import TcpLine, TcpProxy
 
 CLIENT = 0
-"""The source of the connections of clients."""
+"""The source of connections of clients."""
 NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST = 4, 20, 1
 HEADER = struct.Struct("=IHHII")
-"""Of netlink: length, type, flags, sequence, port."""
+"""The netlink header: length, type, flags, sequence, port."""
 WANTED = struct.Struct("=BBBxI")
-"""Family, protocol, extensions, states."""
+"""The start of a sock_diag request: family, protocol, extensions, states."""
 END = socket.inet_aton("127.0.0.1") + bytes(12)
 ANY_INTERFACE_NO_COOKIE = struct.pack("=III", 0, 0xFFFFFFFF, 0xFFFFFFFF)
 INODE_AT = HEADER.size + 68
@@ -42,7 +42,7 @@ def socket_inode(local_port: int, remote_port: int) -> int | None:
         kernel.send(HEADER.pack(HEADER.size + len(body), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, 1, 0) + body)
         answer = kernel.recv(4096)
     if HEADER.unpack_from(answer)[1] != SOCK_DIAG_BY_FAMILY:
-        return None  # it is closed already
+        return None  # it is already closed
     inode: int = struct.unpack_from("=I", answer, INODE_AT)[0]
     return inode
 
@@ -61,7 +61,7 @@ class FireNetwork:
     """The proxies of all nodes, and the lines between them."""
 
     def __init__(self, running: Callable[[], Mapping[int, int]]) -> None:
-        """``running``: node id -> process id of the nodes that run. It is called in the threads of proxies."""
+        """``running``: returns node id -> process id of the running nodes. It is called in the threads of proxies."""
         self._running = running
         self._peers: dict[int, TcpProxy] = {}
         self._clients: dict[int, TcpProxy] = {}
@@ -76,12 +76,12 @@ class FireNetwork:
         self._undo.close()
 
     def door(self, node_id: int, port: int) -> int:
-        """Puts a proxy before the port of a node that other nodes connect to; the proxy's port."""
+        """Puts a proxy before the port of a node to which other nodes connect; returns the proxy's port."""
         proxy = self._peers[node_id] = self._undo.enter_context(TcpProxy(port, self._source))
         return proxy.port
 
     def clients_door(self, node_id: int, port: int) -> int:
-        """The same for the port that clients connect to."""
+        """The same for the port to which clients connect."""
         proxy = self._clients[node_id] = self._undo.enter_context(TcpProxy(port))
         return proxy.port
 
@@ -94,7 +94,7 @@ class FireNetwork:
         return self._clients[target] if source == CLIENT else self._peers[target].line(source)
 
     def draw_lines(self, sources: tuple[int, ...]) -> None:
-        """Gives each of these nodes its line to each other node, before any of them connects."""
+        """Creates the line from each of these nodes to each other one, before any of them connects."""
         for target, proxy in self._peers.items():
             for source in sources:
                 if source != target:
@@ -109,7 +109,7 @@ class FireNetwork:
             yield CLIENT, target, proxy
 
     def heal(self) -> None:
-        """Repairs everything."""
+        """Repairs all lines."""
         for _, _, line in self.lines():
             line.heal()
 

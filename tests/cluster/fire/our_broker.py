@@ -9,11 +9,11 @@ from support.brokers.our_broker import OurBroker
 from support.disks.small_disk import SmallDisk
 
 SIZE_BYTES = 1 << 30
-"""Of its file system, which takes as much memory as is stored there."""
+"""The size of its file system, which only takes memory for its content."""
 
 
 class FireBroker(OurBroker):
-    """``odradek serve`` on a file system of its own, by a clock of its own. :meth:`close` when it has ended."""
+    """``odradek serve`` with its own file system and its own clock. Call :meth:`close` after it has ended."""
 
     def __init__(self, directory: Path, configs: Mapping[str, str]) -> None:
         directory.mkdir(parents=True)
@@ -24,7 +24,7 @@ class FireBroker(OurBroker):
         self.program = ("-P", jumping_clock.__file__, str(self.clock.path), "serve")
 
     def keys(self) -> dict[str, str]:
-        """Its configuration: it sees its log directory at another path than the test."""
+        """Its configuration. It sees its log directory at another path than the test."""
         return {**super().keys(), "log.dirs": str(self._disk.mount_point / "logs")}
 
     def fill_disk(self) -> None:
@@ -36,5 +36,5 @@ class FireBroker(OurBroker):
         self._disk.resize(SIZE_BYTES)
 
     def close(self) -> None:
-        """Ends the file system, with all that is stored there."""
+        """Removes the file system with its content."""
         self._disk.__exit__(None, None, None)

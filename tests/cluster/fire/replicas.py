@@ -1,7 +1,7 @@
 """The logs of replicas, compared batch by batch, during a run and after it.
 
-A batch is known by partition, leader epoch and base offset. Only the leader of an epoch appends in it, so two batches
-with the same three and another CRC mean that two brokers appended in one epoch.
+A batch is identified by partition, leader epoch and base offset. Only the leader of an epoch appends in it, so two
+batches with the same three and another CRC mean that two brokers appended in one epoch.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from support.fire.history import Place
 
 
 def partitions(log_dir: Path) -> set[str]:
-    """The directories of partitions, ``topic-index``, without the metadata log's and those that are deleted."""
+    """The directories of partitions, ``topic-index``, without the metadata log and deleted ones."""
     return {
         path.name
         for path in log_dir.iterdir()
@@ -23,7 +23,7 @@ def partitions(log_dir: Path) -> set[str]:
 
 
 def log_bytes(log_dir: Path, partition: str) -> bytes:
-    """The segments of a partition, one after the other."""
+    """The concatenated segments of a partition."""
     return b"".join(path.read_bytes() for path in sorted((log_dir / partition).glob("*.log")))
 
 
@@ -42,7 +42,7 @@ def writers_of(log_dir: Path, topic: str) -> dict[Place, tuple[int, int]]:
 
 
 class Replicas:
-    """The batches that were seen in the logs of any broker."""
+    """The batches that were found in the logs of any broker."""
 
     def __init__(self) -> None:
         self.two_appenders: list[str] = []
@@ -50,7 +50,7 @@ class Replicas:
         self._crcs: dict[tuple[str, int, int], tuple[int, int]] = {}
 
     def note(self, node_id: int, log_dir: Path) -> None:
-        """Adds the batches of a broker that writes no more."""
+        """Adds the batches of a broker that does not write any more."""
         for partition in sorted(partitions(log_dir)):
             for _, header in iterate_headers(log_bytes(log_dir, partition)):
                 key = partition, header.partition_leader_epoch, header.base_offset
@@ -60,8 +60,8 @@ class Replicas:
 
 
 def until_equal(log_dirs: Mapping[int, Path], patience_s: float) -> None:
-    """Until the replicas of every partition have the same bytes (node id -> its log directory). Nothing may be written
-    any more, so all of it is below the high watermark."""
+    """Waits until the replicas of every partition have the same bytes (node id -> its log directory). Writes must have
+    ended, so that everything is below the high watermark."""
 
     def different() -> list[str]:
         found = []

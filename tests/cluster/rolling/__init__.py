@@ -1,1 +1,1 @@
-"""Rolling exchanges of Apache Kafka's brokers for ours: clients, load, and the brokers' places."""
+"""Rolling replacement of Apache Kafka's brokers by ours: clients, load, and the places of brokers."""

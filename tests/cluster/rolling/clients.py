@@ -1,6 +1,7 @@
-"""What each client of :mod:`cluster.rolling.load` does until its event `leave` is set.
+"""The clients of :mod:`cluster.rolling.load`. Each runs until its event `leave` is set.
 
-Each runs in a thread and writes a journal (support/fire/history.py). What no retry hides is in :class:`Findings`.
+Each runs in a thread and writes a journal (support/fire/history.py). Errors that a retry does not hide are in
+:class:`Findings`.
 """
 
 import functools
@@ -44,7 +45,7 @@ from support.fire.worker import (
 CONSUMERS_GROUP = "readers-848"
 WATCHER = "watcher"
 BACKLOG = 200
-"""The number of open transfers above which no new ones are asked for."""
+"""The number of open transfers above which no new ones are requested."""
 PATIENCE_S = 180.0
 STEP_TIMEOUT_S = 60.0
 GIVEN_UP_AFTER_S = 30.0
@@ -61,10 +62,10 @@ RETRIABLE = frozenset(
         KafkaError.REQUEST_TIMED_OUT,
     }
 )
-"""Errors after which the same call is made again: Kafka's retriable ones of requests to coordinators, and librdkafka's
+"""Errors after which the same call is repeated: Kafka's retriable ones of requests to coordinators, and librdkafka's
 of connections."""
 PURGED = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
-"""What an abort of a transaction does with its records that were not sent yet."""
+"""The error of records that were not sent before their transaction was aborted."""
 REBALANCING = (
     KafkaError.ILLEGAL_GENERATION,
     KafkaError.REBALANCE_IN_PROGRESS,
@@ -76,21 +77,21 @@ Answer = TypeVar("Answer")
 
 
 class Findings:
-    """What the clients met."""
+    """The errors and retries of the clients."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []
-        """The errors that no retry hides."""
+        """The errors that a retry does not hide."""
         self.retries: list[str] = []
-        """The calls that had to be made again."""
+        """The calls that had to be repeated."""
         self.refused: list[str] = []
         """The commits that a group refused because it rebalanced."""
         self.given_up = 0
-        """How often a teller began anew because the client did not answer."""
+        """The number of times that a teller restarted because the client library did not return."""
         self.told = 0
-        """The number of transfers that were carried out."""
+        """The number of completed transfers."""
         self.offsets: dict[str, dict[int, int]] = defaultdict(dict)
-        """group -> partition -> the highest offset that is known to be committed."""
+        """Group -> partition -> the highest offset that was certainly committed."""
 
     def committed(self, group: str, offsets: list[TopicPartition]) -> None:
         """Notes offsets that were committed."""
@@ -100,7 +101,7 @@ class Findings:
 
 
 class Client(Worker):
-    """One client: a worker whose errors are kept."""
+    """One client: a worker that records its errors."""
 
     def __init__(
         self,
@@ -113,7 +114,7 @@ class Client(Worker):
         super().__init__(servers, journal, specification, leave)
         self.findings = findings
         self.steps = 0
-        """Grows with everything that was done."""
+        """Counts completed actions."""
 
     def failed(self, what: str, error: object) -> None:
         """Notes an error that the application sees."""
@@ -121,7 +122,7 @@ class Client(Worker):
         self.findings.errors.append(f"{self.specification.name}: {what}: {error}")
 
     def shared(self) -> dict[str, Any]:
-        """Settings of all clients: the defaults, but no output, and quick reconnections."""
+        """Settings of all clients: the defaults, except for no output and quick reconnects."""
         return {
             "bootstrap.servers": self.servers,
             "reconnect.backoff.ms": 20,
@@ -157,7 +158,7 @@ class Client(Worker):
                 self.leave.wait(PAUSE_S)
 
     def sent(self, producer: Any, topic: str, value: str, partition: int, acked: Callable[[Any], None]) -> None:
-        """Sends one record; an error of its delivery is kept."""
+        """Sends one record, and records an error of its delivery."""
 
         def delivered(error: Any, message: Any) -> None:
             if error is None:
@@ -173,7 +174,7 @@ class Client(Worker):
             raise
 
     def number(self, producer: Any, transaction: str | None) -> None:
-        """Sends one number to a partition by chance."""
+        """Sends one number to a random partition."""
         value, partition = self.next_value(), self.chance.randrange(PARTITIONS)
         self.journal.write("send", value, partition, transaction)
         self.sent(
@@ -198,7 +199,7 @@ def write(client: Client) -> None:
 
 
 def transacting(client: Client) -> Any:
-    """A producer of transactions that has taken its id over."""
+    """A transactional producer that has taken over its id."""
     kind, name, _ = client.specification
     producer = client.producer(**{"transactional.id": name, "transaction.timeout.ms": 60_000})
     client.journal.write("starting", kind, name)
@@ -219,7 +220,7 @@ def write_transactions(client: Client) -> None:
         for _ in range(client.chance.randint(1, 6)):
             client.number(producer, name)
         if client.chance.random() < 0.25:
-            # librdkafka may end a transaction whose partitions were not added yet, which is fatal: INVALID_TXN_STATE.
+            # librdkafka may end a transaction before its partitions were added, which is fatal: INVALID_TXN_STATE.
             producer.flush(STEP_TIMEOUT_S)
             client.journal.write("aborting", name)
             client.retried("abort", lambda: producer.abort_transaction(STEP_TIMEOUT_S))
@@ -247,7 +248,7 @@ def _note(client: Client, messages: list[Any]) -> None:
 
 
 def read_assigned(client: Client) -> None:
-    """All partitions from the beginning, without a group. An offset that is not there is an error."""
+    """Reads all partitions from the beginning, without a group. An offset out of range is an error."""
     consumer = client.consumer("nobody", **{"auto.offset.reset": "error"})
     consumer.assign([TopicPartition(TOPIC, index, 0) for index in range(PARTITIONS)])
     client.journal.write("started", ASSIGNED_READER, None)
@@ -257,7 +258,7 @@ def read_assigned(client: Client) -> None:
 
 
 def read_as_member(client: Client) -> None:
-    """Reads as a member of a group of either protocol, and commits what it has noted."""
+    """Reads as a member of a group of either protocol, and commits the offsets of noted records."""
     kind = client.specification.kind
     group = READERS_GROUP if kind == GROUP_READER else CONSUMERS_GROUP
     protocol = "classic" if kind == GROUP_READER else "consumer"
@@ -277,7 +278,7 @@ def read_as_member(client: Client) -> None:
 
 
 def _commit(client: Client, group: str, consumer: Any) -> None:
-    """Commits the positions. A group that rebalances refuses that; then another member reads the records again."""
+    """Commits the positions. During a rebalance the commit is refused; then another member reads the records again."""
     try:
         positions = client.retried("commit offsets", lambda: consumer.commit(asynchronous=False))
     except KafkaException as exception:
@@ -290,7 +291,7 @@ def _commit(client: Client, group: str, consumer: Any) -> None:
 
 
 def ask(client: Client) -> None:
-    """Asks for transfers between accounts, each of them once."""
+    """Requests transfers between accounts, each of them once."""
     producer = client.producer(**{"enable.idempotence": True})
     client.journal.write("started", ASKER, None)
     asked = 0
@@ -306,10 +307,10 @@ def ask(client: Client) -> None:
 
 
 def tell(client: Client) -> None:
-    """Consumes transfers, posts both halves of each, and commits how far it has come in the same transaction.
+    """Consumes transfers, and writes both postings of each and the consumed offsets in one transaction.
 
     librdkafka may wait for a group's coordinator for ever (support/fire/worker.py has the issues). Then the teller
-    begins anew, and its transaction is aborted.
+    restarts, and its transaction is aborted.
     """
     while not client.leave.is_set():
         producer = transacting(client)
@@ -346,7 +347,7 @@ def _tell(client: Client, producer: Any, consumer: Any, messages: list[Any]) -> 
 
 
 def watch_offsets(client: Client) -> None:
-    """Reads the committed offsets again and again: none may go back."""
+    """Reads the committed offsets repeatedly. None may decrease."""
     findings = client.findings
     asked = {
         READERS_GROUP: [TopicPartition(TOPIC, index) for index in range(PARTITIONS)],

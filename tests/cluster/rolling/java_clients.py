@@ -1,4 +1,4 @@
-"""Apache Kafka's own VerifiableProducer and VerifiableConsumer, which print what happens as lines of JSON."""
+"""Apache Kafka's own VerifiableProducer and VerifiableConsumer, which print events as lines of JSON."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ PATIENCE_S = 180.0
 
 
 class JavaClients:
-    """One idempotent producer, and one member of a group of the consumer protocol, while the block lasts."""
+    """One idempotent producer, and one member of a group of the consumer protocol, which run during the block."""
 
     def __init__(self, servers: str, directory: Path) -> None:
         self._servers = servers
@@ -25,7 +25,7 @@ class JavaClients:
 
     def __enter__(self) -> "JavaClients":
         settings = self._logs["Producer"].with_suffix(".properties")
-        settings.write_text("retries=2147483647\nenable.idempotence=true\n")  # it does not retry otherwise
+        settings.write_text("retries=2147483647\nenable.idempotence=true\n")  # otherwise it does not retry
         throughput = ("--throughput", str(RECORDS_A_SECOND))
         self._run("Producer", *throughput, "--acks", "-1", "--command-config", str(settings))
         self._run("Consumer", "--group-id", "verifiers", "--group-protocol", "consumer", "--reset-policy", "earliest")
@@ -57,7 +57,9 @@ class JavaClients:
         self._processes[name].wait(END_TIMEOUT_S)
 
     def settle(self) -> str:
-        """Ends both, and compares. Returns the numbers. Raises AssertionError for an error that a client printed."""
+        """Ends both, and compares their numbers, which it returns. Raises AssertionError for an error that a client
+        printed.
+        """
         self._end("Producer")
         acknowledged = {event["value"] for event in self._of("Producer", "producer_send_success")}
         refused = self._of("Producer", "producer_send_error")

@@ -1,12 +1,12 @@
-"""Clients that work while brokers are replaced: no error may reach the application but those that a retry hides.
+"""Clients that work while brokers are replaced. The application may only see errors that a retry hides.
 
     load = Load(servers, tmp_path)
     load.start()
     load.until_progress()     # every client has done something since this call
     load.end()
 
-Threads of this process, one for each client, with the clients' own defaults for timeouts. Each writes a journal
-(support/fire/history.py). What a client's retry does not hide is in ``findings.errors``.
+Threads of this process, one for each client, with the clients' default timeouts. Each writes a journal
+(support/fire/history.py). Errors that a retry does not hide are in ``findings.errors``.
 """
 
 import threading
@@ -45,7 +45,7 @@ CREW = (
 
 
 class Load:
-    """The clients and what they met."""
+    """The clients, with their errors."""
 
     def __init__(self, servers: str, directory: Path) -> None:
         """``directory``: for the journals."""
@@ -70,7 +70,7 @@ class Load:
             thread.start()
 
     def until_progress(self) -> None:
-        """Until every client has done something since now. Raises AssertionError with the errors."""
+        """Waits until every client has made progress. Raises AssertionError with the errors."""
         since = {client: client.steps for client in self._threads.values()}
 
         def idle() -> list[str]:
@@ -85,11 +85,11 @@ class Load:
         )
 
     def check(self) -> None:
-        """Raises AssertionError if an application saw an error."""
+        """Raises AssertionError if a client had an error."""
         assert not self.findings.errors, self.findings.errors[:20]
 
     def end(self, *kinds: str) -> None:
-        """Ends the clients of these kinds in order."""
+        """Ends the clients of these kinds cleanly."""
         for kind in kinds:
             self._leave[kind].set()
         for thread, client in self._threads.items():

@@ -37,8 +37,8 @@ QUORUM = {
     "default.replication.factor": str(REPLICAS),
     "min.insync.replicas": "2",
 }
-"""The controllers' configuration. With a session of 3 s a busy machine does not fence a broker that is there, and a
-broker that comes back waits 3 s at most."""
+"""The controllers' configuration. With a session timeout of 3 s a living broker on a busy machine is not fenced, and a
+restarted broker waits at most 3 s."""
 FULL_ISR_PATIENCE_S = 180.0
 ADMIN_TIMEOUT_S = 60
 
@@ -55,7 +55,7 @@ class Place:
 
     @property
     def broker(self) -> OurBroker | RealMember:
-        """The broker of the kind that is there now."""
+        """The broker of the current kind."""
         return self.ours if self.kind == "ours" else self.kafka
 
     def start(self, kind: Kind) -> None:
@@ -64,7 +64,7 @@ class Place:
         self.broker.start()
 
     def stop(self) -> None:
-        """Stops what is there, as an operator does. Raises AssertionError if it does not end cleanly."""
+        """Stops the broker, as an operator does. Raises AssertionError if it does not end cleanly."""
         code = self.broker.stop()
         assert code in (0, 143), f"broker {self.node_id} ended with {code}: {self.log()[-2000:]}"
 
@@ -78,7 +78,7 @@ class Place:
 
 
 class Places:
-    """The brokers, whose node ids count from 1."""
+    """The places of brokers, with node ids from 1 on."""
 
     def __init__(
         self, directory: Path, controllers: RealControllers, configs: Mapping[str, str] | None = None, count: int = 3
@@ -108,18 +108,20 @@ class Places:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The addresses of all, which stay the same."""
+        """The addresses of all brokers, which do not change."""
         return ",".join(place.kafka.bootstrap_servers for place in self._places.values())
 
     def start(self, kind: Kind, node_ids: Sequence[int] = ()) -> None:
-        """Starts these brokers, or all, at once as brokers of one kind."""
+        """Starts these brokers, or all, at the same time as brokers of one kind."""
         places = [self._places[node_id] for node_id in node_ids or self.node_ids]
         with ThreadPoolExecutor(len(places)) as pool:
             for _ in pool.map(lambda place: place.start(kind), places):
                 pass
 
     def move_all(self, node_ids: Sequence[int], directory: Path) -> None:
-        """Moves all partitions to these brokers, which take turns as the first one. ``directory``: for the plan."""
+        """Moves all partitions to these brokers, each of which is the first replica of some. ``directory``: for the
+        plan.
+        """
         topics = self.admin.list_topics(timeout=ADMIN_TIMEOUT_S).topics
         wanted = {
             (name, index): [node_ids[(index + place) % len(node_ids)] for place in range(len(node_ids))]
@@ -139,7 +141,7 @@ class Places:
 
     @cached_property
     def admin(self) -> AdminClient:
-        """A client of the cluster."""
+        """An admin client of the cluster."""
         return AdminClient({"bootstrap.servers": self.bootstrap_servers})
 
     def under_replicated(self) -> list[str]:
@@ -153,7 +155,7 @@ class Places:
         ]
 
     def until_full_isr(self) -> None:
-        """Until every replica of every partition is in sync."""
+        """Waits until every replica of every partition is in sync."""
         eventually(
             lambda: f"all replicas are in sync: {self.under_replicated()}",
             lambda: not self.under_replicated(),
@@ -162,9 +164,9 @@ class Places:
         )
 
     def elect_preferred(self) -> None:
-        """Gives every partition its first replica as the leader, so that the new broker leads and coordinates."""
+        """Elects the first replica of every partition as leader, so that the new broker leads and coordinates."""
         topics = self.admin.list_topics(timeout=ADMIN_TIMEOUT_S).topics
         partitions = [TopicPartition(name, index) for name, topic in topics.items() for index in topic.partitions]
         with contextlib.suppress(KafkaException):
-            # A partition whose first replica leads already answers ELECTION_NOT_NEEDED.
+            # A partition whose first replica is already the leader returns ELECTION_NOT_NEEDED.
             self.admin.elect_leaders(ElectionType.PREFERRED, partitions).result(ADMIN_TIMEOUT_S)

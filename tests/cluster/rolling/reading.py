@@ -1,4 +1,4 @@
-"""Reads topics to their end when the clients have come to rest, and compares with what the clients noted."""
+"""Reads topics to their end after the clients have ended, and compares the records with the clients' journals."""
 
 import json
 
@@ -31,7 +31,7 @@ BALANCE = 1_000
 
 
 def until_committed(load: Load, group: str, ends: dict[int, int]) -> None:
-    """Until a group has committed all of these offsets."""
+    """Waits until a group has committed all of these offsets."""
     eventually(
         lambda: f"{group} at {ends}, not {load.findings.offsets[group]}; {load.findings.errors[:5]}",
         lambda: all(load.findings.offsets[group].get(partition, -1) >= end for partition, end in ends.items()),
@@ -40,7 +40,7 @@ def until_committed(load: Load, group: str, ends: dict[int, int]) -> None:
 
 
 def settle(load: Load, servers: str) -> str:
-    """Ends the clients, and checks all that they noted against the topics. Returns a line with the numbers.
+    """Ends the clients, and compares their journals with the topics. Returns a line with the numbers.
 
     Raises AssertionError with the anomalies.
     """

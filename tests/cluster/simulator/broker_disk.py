@@ -1,8 +1,8 @@
 """The disk of one log directory of a simulated broker: it can fill up, and it can fail.
 
-Owns: the room that is left, and whether every operation fails. Never does: choosing a fault. Invariants: bytes within
-the blocks that a file has need no room; a removed or cut file gives its blocks back. :class:`ReservedFiles` is the
-broker's own, so its reserve, its rules for client records and the watch of free space are under test.
+Owns: the free space, and whether every operation fails. Never does: choosing a fault. Invariants: bytes within the
+blocks of a file need no space; a removed or truncated file releases its blocks. :class:`ReservedFiles` is the broker's
+own class, so its reserve, its rules for client records and the watch of free space are under test.
 """
 
 import errno
@@ -21,8 +21,8 @@ TOTAL_BYTES = 16 << 20
 
 
 class LimitedDisk(SimulatedDisk):
-    """A disk in memory with a limit. ``room``: bytes that are left, None if there are plenty; ``is_broken``: every
-    operation that reaches the device fails with EIO; ``sync_error``: the errno with which each sync fails, 0 for none.
+    """A disk in memory with a limit. ``room``: free bytes, None without a limit. ``is_broken``: every operation that
+    reaches the device fails with EIO. ``sync_error``: the errno with which each sync fails, 0 for none.
     """
 
     def __init__(self, root: Path, now_ms: int = START_MS) -> None:
@@ -31,21 +31,21 @@ class LimitedDisk(SimulatedDisk):
         self.is_broken = False
         self.sync_error = 0
         self._blocks: dict[SimulatedFile, int] = {}
-        """Bytes for which a file has blocks, of files that were looked at since the disk filled up."""
+        """The bytes of each file's blocks, for files that were used since the disk filled up."""
 
     # Faults ------------------------------------------------------------------
 
     def fill_up(self, room: int) -> None:
-        """Leaves ``room`` bytes."""
+        """Leaves ``room`` bytes free."""
         self.room = room
 
     def empty(self) -> None:
-        """There is room again."""
+        """Removes the limit."""
         self.room = None
         self._blocks.clear()
 
     def survivors(self, root: Path, chance: random.Random, *, has_power: bool) -> "LimitedDisk":
-        """As :meth:`SimulatedDisk.survivors`; a full disk is as full as before, and a broken one as broken."""
+        """As :meth:`SimulatedDisk.survivors`. The new disk has the same free space and faults."""
         disk = super().survivors(root, chance, has_power=has_power)
         assert isinstance(disk, LimitedDisk)
         disk.room, disk.is_broken, disk.sync_error = self.room, self.is_broken, self.sync_error
@@ -59,10 +59,10 @@ class LimitedDisk(SimulatedDisk):
         super()._write_point(what)
         self._check_works(what)
 
-    # Room --------------------------------------------------------------------
+    # Free space --------------------------------------------------------------
 
     def _take(self, file: SimulatedFile, end: int) -> int:
-        """Takes blocks up to the position ``end``, as far as there is room; returns the position that they reach."""
+        """Allocates blocks up to the position ``end``, as far as space allows; returns the position that they reach."""
         if self.room is None:
             return end
         held = self._blocks.setdefault(file, len(file.data))
@@ -110,7 +110,7 @@ class LimitedDisk(SimulatedDisk):
     def truncate(self, descriptor: int, size: int) -> None:
         file = self._open[descriptor]
         if self.room is not None:
-            self._blocks.setdefault(file, len(file.data))  # what is added now has no blocks
+            self._blocks.setdefault(file, len(file.data))  # bytes that are added now have no blocks
         super().truncate(descriptor, size)
         self._give_back(file, size)
 
@@ -155,17 +155,17 @@ class LimitedDisk(SimulatedDisk):
 
 
 class BrokerDisk(ReservedFiles, LimitedDisk):
-    """Such a disk under the broker's reserve for a full disk."""
+    """A limited disk with the broker's disk reserve."""
 
     def __init__(self, root: Path, now_ms: int = START_MS) -> None:
         LimitedDisk.__init__(self, root, now_ms)
         ReservedFiles.__init__(self, root)
 
     def use_up_reserve(self) -> None:
-        """The reserve holds nothing any more."""
+        """Empties the reserve."""
         if self.exists(self.root / RESERVE_FILE):
             self.put(self.root / RESERVE_FILE, b"")
 
     def names(self) -> list[str]:
-        """What lies at the top of the directory, even if the disk has failed."""
+        """The names in the directory, even if the disk has failed."""
         return list(self._tree.names)

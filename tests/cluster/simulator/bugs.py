@@ -1,6 +1,6 @@
-"""Bugs that are put into the broker on purpose: a simulation that does not find them proves nothing.
+"""Bugs that are injected into the broker: a simulation that does not find them proves nothing.
 
-Owns: the list. Each replaces one function of the broker in this process, for good.
+Owns: the list of bugs. Each replaces one function of the broker in this process permanently.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from odradek.storage.log.log_offsets import LogOffsets
 
 
 def skip_truncation() -> None:
-    """A follower takes no notice of a diverging epoch."""
+    """A follower ignores a diverging epoch."""
     inner = FollowedPartition.process_partition_data
 
     def process(self: FollowedPartition, data: Any, *others: Any) -> Any:
@@ -27,7 +27,7 @@ def skip_truncation() -> None:
 
 
 def high_watermark_too_early() -> None:
-    """The leader does not wait for the slowest of the ISR, but for the quickest."""
+    """The leader waits for the fastest member of the ISR instead of the slowest."""
 
     def advance(self: InSyncReplicas, end_offset: int, _: int) -> None:
         ends = [one.end_offset for replica, one in self.followers.items() if replica in self.isr]
@@ -38,7 +38,7 @@ def high_watermark_too_early() -> None:
 
 
 def forgotten_proposal() -> None:
-    """The leader takes old metadata for new, and forgets the ISR that it has asked for."""
+    """The leader treats old metadata as new, and forgets the ISR that it has requested."""
     inner = InSyncReplicas.lead
 
     def lead(self: InSyncReplicas, image: Any, *others: Any) -> None:
@@ -58,7 +58,7 @@ def acknowledged_too_early() -> None:
 
 
 def shown_aborted() -> None:
-    """Readers of committed records are not told which transactions were aborted."""
+    """Readers of committed records do not get the aborted transactions."""
 
     def aborted_transactions(*_: Any) -> list[Any]:
         return []
@@ -67,7 +67,7 @@ def shown_aborted() -> None:
 
 
 def epochs_forgotten() -> None:
-    """The leader of a new epoch does not note where its log began: followers find nothing that diverges."""
+    """The leader of a new epoch does not store its start offset, so followers find no divergence."""
 
     def epoch_end_offset(self: Log, epoch: int) -> tuple[int, int]:
         return epoch, self.log_end_offset

@@ -1,9 +1,9 @@
 """The invariants between brokers, checked inside them and on their disks after every few steps.
 
-Owns: what is known of each log so far. Never does: changing anything, awaiting. The numbers of the invariants are those
-of the issue: (1) what is committed is in every later leader, (2) one appender in each leader epoch, (3) logs are equal
-below the high watermark, (4) a leader's high watermark never falls, (5) it is at most the end of each member of the
-maximal ISR, (6) the leader's ISR is the metadata's.
+Owns: the known state of each log. Never does: changing anything, awaiting. The invariants: (1) committed records are in
+every later leader, (2) one appender in each leader epoch, (3) logs are equal below the high watermark, (4) a leader's
+high watermark never decreases, (5) it is at most the log end offset of each member of the maximal ISR, (6) the leader's
+ISR is that of the metadata.
 """
 
 from collections.abc import Iterator
@@ -31,23 +31,23 @@ class Batch(NamedTuple):
 
 
 class LogOnDisk:
-    """The batches of one replica, read as far as they have not been read."""
+    """The batches of one replica. Only new ones are read."""
 
     def __init__(self, broker: BrokerNode, key: Key) -> None:
         self._broker = broker
         self._key = key
         self.batches: list[Batch] = []
         self.checked = 0
-        """So many batches were compared with those of the other replicas."""
+        """The number of batches that were compared with those of the other replicas."""
         self.below = 0
-        """So many batches were seen below a high watermark."""
+        """The number of batches that were below a high watermark."""
 
     @property
     def end(self) -> int:
         return self.batches[-1].end if self.batches else 0
 
     def look(self) -> None:
-        """Takes in what was appended or cut since the last look."""
+        """Reads appended batches, and drops truncated ones, since the last call."""
         data = data_of(self._broker, self._key)
         while self.batches and not self._is_there(data, self.batches[-1]):
             self.batches.pop()
@@ -70,7 +70,7 @@ class LogOnDisk:
             )
 
     def _is_there(self, data: bytes | bytearray, batch: Batch) -> bool:
-        """Whether the last known batch is still at its place; there may be anything else."""
+        """Whether the last known batch is still at its place."""
         start = self.batches[-2].file_end if len(self.batches) > 1 else 0
         if len(data) < batch.file_end:
             return False
@@ -79,7 +79,7 @@ class LogOnDisk:
 
 
 class Checks:
-    """The look at all brokers of one life."""
+    """The checks of all brokers of one life."""
 
     def __init__(
         self, controller: ControllerNode, brokers: list[BrokerNode], topics: tuple[str, ...], history: History
@@ -90,7 +90,7 @@ class Checks:
         self._topics = topics
         self.logs: dict[tuple[str, Key], LogOnDisk] = {}
         self._written: dict[tuple[Key, int, int], tuple[int, str]] = {}
-        """(partition, leader epoch, base offset) -> CRC of the batch, and where it was seen first."""
+        """(partition, leader epoch, base offset) -> CRC of the batch, and the place where it was found first."""
         self.committed: dict[Key, dict[int, Batch]] = {}
         """Partition -> base offset -> the batch that a high watermark has passed."""
         self._committed_end: dict[Key, int] = {}
@@ -99,7 +99,7 @@ class Checks:
         self.elections = 0
 
     def look(self) -> None:
-        """Raises ViolationError."""
+        """Checks all brokers. Raises ViolationError."""
         self.looks += 1
         for broker in self._brokers:
             if broker.is_serving:
@@ -113,7 +113,7 @@ class Checks:
         self._look_at_acknowledged()
 
     def _look_at_acknowledged(self) -> None:
-        """What was just acknowledged is in each member of the ISR."""
+        """Checks that newly acknowledged records are in each member of the ISR."""
         acknowledged, self._history.unchecked = self._history.unchecked, []
         for topic, index, offset in acknowledged:
             image = self._controller.image.partition(topic, index)
@@ -134,7 +134,7 @@ class Checks:
                     yield (name, index), partition
 
     def log(self, broker: BrokerNode, key: Key) -> LogOnDisk:
-        """A replica as it is on its disk, also of a broker that is down."""
+        """A replica on its disk, also of a broker that is down."""
         log = self.logs.get((broker.name, key))
         if log is None:
             log = self.logs[broker.name, key] = LogOnDisk(broker, key)
@@ -190,7 +190,7 @@ class Checks:
             self._look_at_content(broker, key)
 
     def _look_at_content(self, broker: BrokerNode, key: Key) -> None:
-        """What is committed is in this leader: looked at once for each batch that is committed or cut."""
+        """Checks that committed batches are in this leader, once for each batch that is committed or truncated."""
         log = self.log(broker, key)
         for batch in log.batches[log.below :]:
             known = self.committed.get(key, {}).get(batch.base)
@@ -215,7 +215,7 @@ class Checks:
             raise ViolationError(f"(6) {key}: {broker} has the ISR {sorted(isr.isr)}, the metadata {image}")
         for member in isr.maximal_isr:
             if self._brokers[member - 1].has_lost_data:
-                continue  # it leaves the ISR when it is fenced
+                continue  # it leaves the ISR once it is fenced
             end = self.log(self._brokers[member - 1], key).end
             if end < isr.high_watermark:
                 passed = (
@@ -226,7 +226,7 @@ class Checks:
     # The end -----------------------------------------------------------------
 
     def unhealed(self) -> str | None:
-        """(9) What is not led, not in full ISR, or differs; None if all is well."""
+        """(9) A partition without a leader or a full ISR, or with different replicas; None if there is none."""
         for key, image in self._partitions():
             if image.leader < 0 or set(image.isr) != set(image.replicas):
                 return f"{key} has leader {image.leader} and ISR {image.isr}"

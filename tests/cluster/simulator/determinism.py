@@ -1,7 +1,7 @@
-"""Takes time, chance and threads away from a Python process, before anything of Odradek is imported.
+"""Makes a Python process deterministic, before Odradek is imported: simulated time, seeded randomness, no threads.
 
-Owns: the virtual clock, the sources of chance, the executors. Invariant: after :func:`install` everything that happens
-follows from the seed. The process does nothing else: nothing is put back.
+Owns: the virtual clock, the sources of randomness, the executors. Invariant: after :func:`install` everything that
+happens follows from the seed. The process has no other purpose, so nothing is restored.
 """
 
 import concurrent.futures
@@ -16,7 +16,7 @@ from typing import Any
 EPOCH_S = 1_700_000_000.0
 """The wall clock at the start of a life."""
 PERF_STEP_S = 0.00002
-"""Each look at the performance counter takes so long: work in slices ends its slices."""
+"""The time that each read of the performance counter takes, so that slices of work end."""
 
 
 class VirtualClock:
@@ -48,24 +48,24 @@ class VirtualClock:
 
 clock = VirtualClock()
 wall_skew_s: contextvars.ContextVar[float] = contextvars.ContextVar("wall_skew_s", default=0.0)
-"""By which the wall clock of a process is wrong."""
+"""The error of the wall clock of a process."""
 ids = random.Random(0)
-"""Random ids, and the seeds of everything that chooses by itself."""
+"""The source of random ids, and of the seeds of other random sources."""
 run_later: Callable[[Callable[[], None]], None] | None = None
-"""Set by the event loop: runs a thread's work at a later moment."""
+"""Runs a thread's work at a later moment. Set by the event loop."""
 
 _Random = random.Random
 
 
 class SeededRandom(_Random):
-    """What ``random.Random`` is in the simulation: without a seed it takes one of the simulation."""
+    """Replaces ``random.Random``: without a seed it takes one from the simulation."""
 
     def __init__(self, seed: Any = None) -> None:
         super().__init__(ids.getrandbits(64) if seed is None else seed)
 
 
 class SimulatedExecutor(concurrent.futures.Executor):
-    """Threads of a pool: their work is done in one piece, at a later moment of the event loop."""
+    """Replaces a thread pool: work is done in one piece, at a later moment of the event loop."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
@@ -86,12 +86,12 @@ class SimulatedExecutor(concurrent.futures.Executor):
     def map(
         self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
     ) -> Iterator[Any]:
-        """The caller waits for all of them: they are done at once."""
+        """Runs all at once, because the caller waits for them."""
         return iter([fn(*arguments) for arguments in zip(*iterables, strict=False)])
 
 
 def replace(owner: object, name: str, value: object) -> None:
-    """Puts something else in the place of a module's or a class' attribute, for good."""
+    """Replaces an attribute of a module or class permanently."""
     assert hasattr(owner, name), f"{owner} has no {name}"
     setattr(owner, name, value)
 
@@ -101,7 +101,7 @@ def _no_thread(self: threading.Thread) -> None:
 
 
 def install(seed: int) -> None:
-    """Replaces clocks, chance and threads in this process, for good."""
+    """Replaces clocks, randomness and threads in this process permanently."""
     ids.seed(seed)
     for name in ("monotonic", "monotonic_ns", "perf_counter", "time", "time_ns", "clock_gettime"):
         replace(time, name, getattr(clock, name))

@@ -1,8 +1,8 @@
 """The faults of the disks of a broker: one that fills up, one that fails, one that is lost.
 
-Owns: what happens to a disk, and when. Never does: choosing the broker. Invariants: afterwards every disk works and has
-room, and the broker runs; a disk is lost only while other replicas have all that is on it, since a partition of which
-no other replica is in sync loses acknowledged records with it, in Kafka as well.
+Owns: the faults of a disk, and their times. Never does: choosing the broker. Invariants: afterwards every disk works
+and has space, and the broker runs; a disk is lost only while other replicas have all its records, because a partition
+without another replica in sync would lose acknowledged records, also in Kafka.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from cluster.simulator.nodes import BrokerNode, ControllerNode
 logger = logging.getLogger(__name__)
 
 MARK_BYTES = TOTAL_BYTES // 16
-"""Below it the broker refuses clients' records."""
+"""The free space below which the broker refuses clients' records."""
 START_PATIENCE_S = 3.0
 STOP_PATIENCE_S = 20.0
 
@@ -38,7 +38,7 @@ class DiskFaults:
     # A full disk -------------------------------------------------------------
 
     async def fill_up(self, broker: BrokerNode) -> None:
-        """A disk, or both, has no room for a while; sometimes the broker is killed and starts then."""
+        """Fills one or both disks for a while. Sometimes the broker is killed and started during that."""
         chance = self._chance
         room = chance.choice((0, chance.randrange(300), chance.randrange(20_000), chance.randrange(MARK_BYTES)))
         uses_reserve_up = chance.random() < 0.4
@@ -66,7 +66,9 @@ class DiskFaults:
             await self._start(broker)
 
     async def _restart_full(self, broker: BrokerNode, full: Sequence[int]) -> None:
-        """Kills it, and starts it on the full disk: it serves if there is a reserve, else it may say why it can't."""
+        """Kills it, and starts it on the full disk. It serves if there is a reserve; otherwise it may refuse with the
+        reason.
+        """
         has_reserve = all(broker.disks[number].reserved_bytes for number in full)
         logger.info("fault: %s is killed, and starts on a full disk", broker)
         broker.kill()
@@ -84,9 +86,9 @@ class DiskFaults:
     # A broken disk -----------------------------------------------------------
 
     async def fail(self, broker: BrokerNode) -> None:
-        """Every operation on a disk fails, or only syncs do; the broker starts again when the disk works.
+        """Makes every operation on a disk fail, or only syncs. The broker is started again once the disk works.
 
-        ENOSPC of a sync, as network file systems give it, is not a full disk: what was written before may be lost.
+        ENOSPC of a sync, as from network file systems, is not a full disk: earlier writes may be lost.
         """
         number = self._chance.randrange(2)
         disk = broker.disks[number]
@@ -110,9 +112,9 @@ class DiskFaults:
         await self._start(broker)
 
     async def lose(self, broker: BrokerNode) -> None:
-        """A disk fails and is replaced by an empty one, after others have taken over what lies on it.
+        """Makes a disk fail and replaces it by an empty one, after others have taken over its partitions.
 
-        Call it if all replicas are in sync and nothing else goes on. The broker is left down.
+        Call it only while all replicas are in sync and no other fault is in progress. The broker stays down.
         """
         disk = broker.disks[1]
         names = disk.names()
@@ -131,7 +133,7 @@ class DiskFaults:
         await pass_time(self._some_s() / 4)
 
     def _in_sync(self, broker: BrokerNode, names: Sequence[str]) -> set[int]:
-        """The ISR of one of these partitions that this broker is in sync of, the smallest; empty if there is none."""
+        """The smallest ISR with this broker among these partitions; empty if there is none."""
         found: set[int] = set()
         for topic in self._controller.image.topics_by_name.values():
             for index, partition in topic.partitions.items():

@@ -1,8 +1,8 @@
 """The faults of a life: kills, lost power, clean stops, pauses, cuts of the network, wrong clocks, disks.
 
-Owns: which fault comes when. Invariants: after :meth:`Faults.heal_all` every node runs and every cut is healed. A
-broker loses power or a disk only while the others are well, and until it is fenced nothing else happens: a broker that
-is alone in an ISR and loses what it has not synced loses acknowledged records, in Kafka as well.
+Owns: the order of faults. Invariants: after :meth:`Faults.heal_all` every node runs and every cut is healed. A broker
+loses power or a disk only while the others work, and no other fault begins until it is fenced: a broker that is alone
+in an ISR and loses unsynced records loses acknowledged ones, also in Kafka.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ KINDS = {
     "broken": 2,
     "lost": 1,
 }
-"""The kinds of faults, and how often each comes in comparison."""
+"""The kinds of faults, with their relative frequencies."""
 
 
 class Faults:
@@ -46,7 +46,7 @@ class Faults:
         chance: random.Random,
         kinds: Collection[str] = KINDS,
     ) -> None:
-        """``kinds``: the faults that come."""
+        """``kinds``: the faults to inject."""
         self._kinds = {kind: weight for kind, weight in KINDS.items() if kind in kinds}
         self._network = network
         self._controller = controller
@@ -54,12 +54,12 @@ class Faults:
         self._clients = clients
         self._chance = chance
         self._busy: dict[asyncio.Task[None], Node] = {}
-        """Faults that are not over, and the node that each concerns."""
+        """The current faults, and the node of each."""
         self._disks = DiskFaults(controller, chance, self._some_s, self._start)
         self.count = 0
 
     async def one(self) -> None:
-        """Waits a while, then begins a fault, which may go on beside the next ones."""
+        """Waits a while, then begins a fault, which may overlap with the next ones."""
         chance = self._chance
         await pass_time(chance.choice((0.5, 2.0, 6.0, 15.0)) * chance.random())
         self.count += 1
@@ -88,7 +88,7 @@ class Faults:
                 self._begin(broker, of_broker[kind](broker))
 
     def _one_free(self, nodes: Sequence[N]) -> list[N]:
-        """One of the nodes that no fault concerns, if there is one."""
+        """One of the nodes without a fault, if there is one."""
         free = [node for node in nodes if node not in self._busy.values()]
         return [self._chance.choice(free)] if free else []
 
@@ -105,14 +105,14 @@ class Faults:
             logger.error("%s ends", node, exc_info=error)
 
     async def heal_all(self) -> None:
-        """Waits until the faults that have begun are over."""
+        """Waits until the current faults are over."""
         while self._busy:
             await asyncio.wait(self._busy)
 
     def _some_s(self) -> float:
         return self._chance.choice((0.05, 0.4, 1.5, 4.0, 8.0)) * (0.5 + self._chance.random())
 
-    # Of a broker -------------------------------------------------------------
+    # Faults of a broker ------------------------------------------------------
 
     async def _kill(self, broker: BrokerNode) -> None:
         logger.info("fault: %s is killed", broker)
@@ -180,10 +180,10 @@ class Faults:
         for one in cuts:
             network.heal(*one, breaks=chance.random() < 0.4)
 
-    # Of others ---------------------------------------------------------------
+    # Faults of other nodes ---------------------------------------------------
 
     async def _client(self, client: ClientNode) -> None:
-        """A client is paused, or killed and started again: its successor takes its transactional id over."""
+        """Pauses a client, or kills and restarts it. The new one takes over its transactional id."""
         if self._chance.random() < 0.5:
             await self._pause(client)
             return

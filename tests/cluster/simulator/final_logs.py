@@ -1,6 +1,6 @@
-"""The records of the leaders' logs at the end of a life, and which of them are committed.
+"""The records of the leaders' logs at the end of a life, each with a flag for committed ones.
 
-Owns: the reading of transactions from control records. Never does: asking a broker for it.
+Owns: the reading of transactions from control records. Never does: requests to a broker.
 """
 
 from cluster.simulator.checks import Key, data_of
@@ -23,7 +23,7 @@ def final_logs(
 
 
 def _records(data: bytes) -> dict[int, Record]:
-    """Those of one log; of an open transaction none is committed."""
+    """The records of one log. Those of an open transaction are not committed."""
     records: dict[int, Record] = {}
     open_of: dict[int, list[int]] = {}
     for position, header in iterate_headers(data):

@@ -1,8 +1,8 @@
-"""The record of what clients of a simulated cluster sent, got acknowledged and read, and the invariants that it shows.
+"""The history of what clients of a simulated cluster sent, got acknowledged and read, and its invariants.
 
-Owns: the record of a life. The numbers of the invariants are those of the issue: (1) what was acknowledged with
-acks=all stays, (4) nothing that a consumer saw changes, (7) no aborted or half transaction comes to readers of
-committed records and no record of an idempotent producer is there twice, (8) committed offsets never go back.
+Owns: the history of a life. The invariants: (1) records that were acknowledged with acks=all stay, (4) a record that a
+consumer read does not change, (7) readers of committed records get no aborted or partial transaction, and no record of
+an idempotent producer is stored twice, (8) committed offsets never decrease.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class ViolationError(AssertionError):
 
 @dataclass
 class Transaction:
-    """What its producer knows."""
+    """A transaction as its producer knows it."""
 
     values: list[bytes] = field(default_factory=list)
     was_commit_asked: bool = False
@@ -27,25 +27,25 @@ class Transaction:
 
 
 class Record(NamedTuple):
-    """A data record of a log, as a reader without isolation finds it."""
+    """A data record of a log, as for a reader with read_uncommitted."""
 
     value: bytes
     is_committed: bool
 
 
 class History:
-    """One life, as all clients together know it."""
+    """One life, as known by all clients together."""
 
     def __init__(self) -> None:
         self.acknowledged: dict[bytes, Place] = {}
         self.unchecked: list[Place] = []
-        """Acknowledged since the last look at the brokers."""
+        """Records that were acknowledged since the last check of the brokers."""
         self.transactions: dict[str, Transaction] = {}
         self.transaction_of: dict[bytes, str] = {}
         self.seen: dict[Place, bytes] = {}
-        """What any consumer was given."""
+        """The records that any consumer has read."""
         self.seen_committed: dict[str, list[Place]] = {}
-        """Reader -> the places of what it was given as committed, in its order."""
+        """Reader of committed records -> the places of its records, in order."""
         self.committed_offsets: dict[tuple[str, int], int] = {}
         """The highest offset of the group that was acknowledged or read, for each partition."""
         self.commits = 0
@@ -57,12 +57,12 @@ class History:
         self.errors[key] = self.errors.get(key, 0) + 1
 
     def was_acknowledged(self, value: bytes, place: Place) -> None:
-        """A producer was told that all in-sync replicas have a record."""
+        """A producer got the acknowledgement that all in-sync replicas have a record."""
         self.acknowledged[value] = place
         self.unchecked.append(place)
 
     def saw(self, reader: str, place: Place, value: bytes, *, committed_only: bool) -> None:
-        """A consumer was given a record."""
+        """A consumer read a record."""
         before = self.seen.setdefault(place, value)
         if before != value:
             raise ViolationError(f"(4) {place} was {before!r}, and {reader} reads {value!r}")
@@ -80,13 +80,15 @@ class History:
         self.committed_offsets[partition] = max(offset, self.committed_offsets.get(partition, 0))
 
     def offset_was_read(self, partition: tuple[str, int], offset: int, at_least: int) -> None:
-        """The group's offset is read. ``at_least``: what was acknowledged or read before the request went out."""
+        """The group's offset was read. ``at_least``: the offset that was acknowledged or read before the request was
+        sent.
+        """
         if offset < at_least:
             raise ViolationError(f"(8) the committed offset of {partition} is {offset} after {at_least}")
         self.committed_offsets[partition] = max(offset, self.committed_offsets.get(partition, 0))
 
     def check_logs(self, logs: dict[tuple[str, int], dict[int, Record]]) -> None:
-        """At the end: the promises against the logs of the leaders, partition -> offset -> record."""
+        """Checks the guarantees at the end, with the logs of the leaders: partition -> offset -> record."""
         found: dict[bytes, list[Place]] = {}
         committed: set[bytes] = set()
         for (topic, partition), records in logs.items():
@@ -120,7 +122,7 @@ class History:
                 raise ViolationError(f"(7) half of {name} is there: {sorted(there)} of {transaction.values}")
 
     def _check_readers(self, logs: dict[tuple[str, int], dict[int, Record]]) -> None:
-        """Readers of committed records left nothing out between what they saw."""
+        """Checks that readers of committed records skipped no record."""
         for reader, places in self.seen_committed.items():
             last: dict[tuple[str, int], int] = {}
             for topic, partition, offset in places:

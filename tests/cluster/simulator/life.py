@@ -1,4 +1,4 @@
-"""One life of a cluster under faults, then peace, then the reckoning."""
+"""One life of a cluster: first under faults, then without, and then the checks."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ INTERNAL = ("__consumer_offsets", "__transaction_state")
 
 
 class Result(NamedTuple):
-    """What a life has shown."""
+    """The result of a life."""
 
     seed: int
     steps: int
@@ -43,7 +43,7 @@ class Result(NamedTuple):
 
 
 def live(seed: int, steps: int, bug: str = "", kinds: Collection[str] = KINDS, *, logs: bool = False) -> Result:
-    """Lives once under ``kinds`` of faults; a violation is a part of the result."""
+    """Runs one life with these ``kinds`` of faults. A violation is a part of the result."""
     loop = SimulatedLoop(random.Random(f"{seed} threads"))
     _watch_logs(loop.errors, to_stderr=logs)
     asyncio.set_event_loop(loop)
@@ -94,7 +94,7 @@ class Life:
         self.faults = Faults(self._network, self._controller, self._brokers, self._clients, chance, kinds)
 
     async def run(self) -> None:
-        """Raises ViolationError."""
+        """Runs the life. Raises ViolationError."""
         await self._controller.start()
         for broker in self._brokers:
             broker.start()
@@ -111,7 +111,7 @@ class Life:
         self._workload.is_over = True
         await asyncio.wait([client.task for client in self._clients])
         self._raise_errors()
-        await pass_time(12)  # what was left open is aborted after transaction.timeout.ms
+        await pass_time(12)  # open transactions are aborted after transaction.timeout.ms
         await self._until_healed()
         self.history.check_logs(final_logs(self._controller, self._brokers, TOPICS))
 
@@ -131,7 +131,7 @@ class Life:
             await pass_time(0.1)
 
     async def _until_healed(self) -> None:
-        """(9) All is led and in full ISR within the lag and 15 s."""
+        """(9) Every partition has a leader and a full ISR within the replica lag time and 15 s."""
         until_s = clock.now_s + HEAL_S
         while (problem := self.checks.unhealed()) is not None:
             if clock.now_s > until_s:
@@ -147,7 +147,7 @@ class _Formatter(logging.Formatter):
 
 
 class _Exceptions(logging.Handler):
-    """Takes log lines of the broker with an exception: it logs those that it did not expect."""
+    """Collects log lines of the broker with an exception, which are unexpected ones."""
 
     def __init__(self, errors: list[str]) -> None:
         super().__init__(logging.ERROR)

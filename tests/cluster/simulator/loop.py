@@ -1,8 +1,8 @@
 """An event loop in virtual time: when nothing is ready, time jumps to the next timer.
 
-Owns: the order of events, the count of steps, the trace. A step is one event from outside of the code: bytes that
-arrive at a socket, a timer that is due, a sync or other work of a thread that has ended, a fault. Callbacks that these
-cause in the same moment are part of the step. Invariant: two lives of one seed have the same trace.
+Owns: the order of events, the count of steps, the trace. A step is one external event: bytes that arrive at a socket, a
+timer that is due, a completed sync or other work of a thread, a fault. Callbacks that it causes at the same moment are
+part of the step. Invariant: two lives of one seed have the same trace.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from cluster.simulator import determinism
 from cluster.simulator.processes import Process, current
 
 THREAD_WORK_S = (0.0001, 0.001, 0.004, 0.03)
-"""How long a sync or other work of a thread takes."""
+"""The duration of a sync or other work of a thread."""
 
 
 class Sockets(Protocol):
-    """What the loop asks of the simulated network."""
+    """The interface of the simulated network for the loop."""
 
     async def connect(self, factory: Callable[[], Any], port: int) -> tuple[Any, Any]: ...
 
@@ -62,13 +62,13 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.trace = crc32(data, self.trace)
 
     def resume(self, process: Process) -> None:
-        """Lets a paused process go on."""
+        """Continues a paused process."""
         process.is_paused = False
         self._ready.extend(process.held)
         process.held.clear()
 
     def run_later(self, work: Callable[[], None]) -> None:
-        """Does the work of a thread, unless its process is killed before."""
+        """Runs the work of a thread, unless its process is killed before."""
         self.call_later(self._chance.choice(THREAD_WORK_S), work)
 
     def _new_task(
@@ -82,16 +82,17 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return task
 
     def _failed(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """An exception that nothing has caught: a bug of the broker, of the client, or of the simulation.
+        """Notes an uncaught exception: a bug of the broker, the client or the simulation.
 
-        What was never retrieved is left out: it is noticed when memory is collected.
+        Exceptions that were never retrieved are ignored, because the garbage collector determines when they are
+        noticed.
         """
         if "never retrieved" in context.get("message", ""):
             return
         self.errors.append(f"{current.get()}: {context.get('message')}: {context.get('exception')!r}")
         self.default_exception_handler(context)
 
-    # What BaseEventLoop asks for ---------------------------------------------
+    # Methods that BaseEventLoop calls ----------------------------------------
 
     def _run_once(self) -> None:
         if not self._ready:
@@ -110,7 +111,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             handle._run()
 
     def _next_event(self) -> None:
-        """Makes the next timer ready, and its moment the present."""
+        """Advances time to the next timer, and makes it ready."""
         while self._scheduled:
             handle = heapq.heappop(self._scheduled)
             handle._scheduled = False  # type: ignore[attr-defined]
@@ -128,7 +129,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         raise AssertionError("nothing will ever happen again")
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Nothing: it is dropped when it is due."""
+        """Does nothing: a cancelled timer is dropped when it is due."""
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Any, *args: Any, context: Context | None = None

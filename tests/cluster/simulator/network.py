@@ -1,8 +1,8 @@
-"""The network between simulated processes: ports of 127.0.0.1, and connections that are late, stall and break.
+"""The network between simulated processes: ports of 127.0.0.1, and connections with delays, stalls and breaks.
 
-Owns: what is on its way, and which directions between two nodes are cut. Never does: losing bytes out of the middle of
-a connection (TCP does not). A cut direction delivers nothing until it is healed; the other end learns nothing of it, so
-a connection can be open on one side only. What different connections carry overtakes each other.
+Owns: the bytes in transit, and the cut directions between nodes. Never does: losing bytes in the middle of a connection
+(TCP does not). A cut direction delivers nothing until it is healed. The other end does not notice it, so a connection
+can be open on one side only. Bytes of different connections may overtake each other.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ Chunk = bytes | str
 
 
 class Pipe:
-    """One direction of a connection: what is on its way arrives in its order."""
+    """One direction of a connection. Bytes arrive in order."""
 
     def __init__(self, network: "Network", source: str, target: "End") -> None:
         self.network = network
@@ -57,7 +57,7 @@ class Pipe:
 
 
 class End(asyncio.Transport):
-    """One end of a connection, as the protocol of its process sees it; also the socket that is accepted."""
+    """One end of a connection: the transport for the protocol of its process, and the accepted socket."""
 
     def __init__(self, network: "Network", process: Process, context: Context, address: tuple[str, int]) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class End(asyncio.Transport):
         self.incoming.arm()
 
     def deliver(self, chunk: Chunk) -> None:
-        """Takes what has arrived."""
+        """Takes the bytes that have arrived."""
         if isinstance(chunk, str):
             self.network.loop.note(chunk.encode())
             if chunk == RESET:
@@ -116,7 +116,7 @@ class End(asyncio.Transport):
                 self.network.loop.call_soon(self._protocol.connection_lost, error, context=self.context)
 
     def break_off(self) -> None:
-        """The process has died: the other end learns of it."""
+        """Closes the connection after the process has died. The other end notices that."""
         self.is_lost = True
         self.network.ends.pop(self, None)
         self.other.incoming.send(RESET)
@@ -153,10 +153,10 @@ class End(asyncio.Transport):
         self.incoming.arm()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Nothing: the buffers of this network are large."""
+        """Does nothing: the buffers of this network are large."""
 
     def get_write_buffer_size(self) -> int:
-        """Never 0: what is written passes through :meth:`write`, because an end has no descriptor."""
+        """Never 0, so that writes use :meth:`write`: an end has no descriptor."""
         return 1
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
@@ -175,7 +175,7 @@ class End(asyncio.Transport):
         return -1
 
     def setblocking(self, _: bool) -> None:
-        """Nothing blocks."""
+        """Does nothing: no call blocks."""
 
 
 class Listening:
@@ -213,7 +213,7 @@ class Listening:
         if self.on_readable is not None and self.backlog:
             self._network.loop.call_soon(self.on_readable, context=self.context)
 
-    # What start_server returns
+    # The methods of start_server's result
     def is_serving(self) -> bool:
         return self.on_readable is not None
 
@@ -229,7 +229,7 @@ class Network:
         self.cuts: dict[tuple[str, str], None] = {}
         self.stalled: dict[Pipe, None] = {}
         self.slow = 1.0
-        """Everything takes so many times longer."""
+        """The factor by which all delays are longer."""
         self._healed = asyncio.Event()
         self._next_port = 40_000
         loop.sockets = self
@@ -243,11 +243,11 @@ class Network:
         return (source, target) in self.cuts
 
     def cut(self, source: str, target: str) -> None:
-        """Nothing arrives from ``source`` at ``target`` any more."""
+        """Cuts the direction from ``source`` to ``target``."""
         self.cuts[source, target] = None
 
     def heal(self, source: str, target: str, *, breaks: bool) -> None:
-        """What was on its way arrives; or the connections turn out to be broken (``breaks``)."""
+        """Heals a direction: bytes in transit arrive, or with ``breaks`` the connections are broken."""
         self.cuts.pop((source, target), None)
         self._healed.set()
         self._healed = asyncio.Event()
@@ -261,7 +261,7 @@ class Network:
                 pipe.arm()
 
     def process_died(self, process: Process) -> None:
-        """The system closes what the process had open."""
+        """Closes the sockets of a dead process."""
         for listening in [one for one in self.listening.values() if one.process is process]:
             listening.on_readable = None
             listening.close()
@@ -302,7 +302,7 @@ class Network:
         return near, protocol
 
     async def _pass(self, source: str, target: str) -> None:
-        """A packet without a connection: as late as any, and repeated until a cut is healed."""
+        """Delivers a packet without a connection, with a delay, and repeated until a cut is healed."""
         await pass_time(self.delay_s())
         while self.is_cut(source, target):
             await self._healed.wait()

@@ -1,8 +1,8 @@
-"""The controller and the brokers of a simulated cluster: the real ones, on disks in memory.
+"""The controller and the brokers of a simulated cluster: the real code, on disks in memory.
 
-Owns: start, kill, pause and clean stop of a node, its disk between two incarnations. Never does: choosing a fault.
-What is replaced in the broker (:func:`replace_edges`): the binding of sockets, the files, the watch of the event loop
-by a thread, the check for unread sockets. Everything else runs as it is.
+Owns: start, kill, pause and clean stop of a node, its disk between two runs. Never does: choosing a fault.
+:func:`replace_edges` replaces parts of the broker: the binding of sockets, the files, the watch of the event loop by a
+thread, the check for unread sockets. Everything else is unchanged.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ BROKER_KEYS: Mapping[str, object] = {
 
 
 def replace_edges(network: Network) -> None:
-    """Puts the simulation where the broker meets the system; for good, in this process."""
+    """Replaces the broker's calls to the system by the simulation, permanently in this process."""
 
     def bind_all(listener: Any) -> list[Any]:
         return [network.bind(listener.port)]
@@ -81,7 +81,7 @@ def replace_edges(network: Network) -> None:
         return isinstance(transport, End) and transport.has_unread
 
     def no_watch(*_: object) -> None:
-        """No thread watches this loop."""
+        """Does nothing: this loop has no watching thread."""
 
     replace(listening, "_bind_all", bind_all)
     replace(unread, "unread", unread_of)
@@ -94,10 +94,10 @@ disks: dict[Path, SimulatedDisk] = {}
 
 
 class Node:
-    """One node over all its incarnations."""
+    """One node with all its restarts."""
 
     directories: tuple[Path, ...] = ()
-    """Its log directories, each on a disk of its own."""
+    """Its log directories, each on its own disk."""
 
     def __init__(self, network: Network, name: str, chance: random.Random) -> None:
         self.name = name
@@ -124,7 +124,7 @@ class Node:
         return self.network.loop.create_task(main, context=process.context)
 
     def kill(self, *, has_power: bool = True) -> None:
-        """Ends it as kill -9 does; without power what was not synced is there or not."""
+        """Ends it as kill -9 does. Without power, unsynced data is kept or lost at random."""
         process, self.process = self.process, None
         if process is not None:
             process.die()
@@ -189,7 +189,7 @@ class ControllerNode(Node):
 
 
 class ClientNode(Node):
-    """One client, which does the same in each incarnation."""
+    """One client, which does the same after each restart."""
 
     def __init__(
         self, network: Network, name: str, chance: random.Random, run: Callable[[], Coroutine[Any, Any, None]]
@@ -236,13 +236,13 @@ class BrokerNode(Node):
         return first, second
 
     def lose_second_disk(self) -> None:
-        """An empty disk is in its place."""
+        """Replaces the second disk by an empty one."""
         assert not self.is_up
         disks[self.directories[1]] = BrokerDisk(self.directories[1])
         self.has_lost_data = True
 
     def file(self, directory: str, name: str) -> bytes | bytearray:
-        """The content of a file of a partition as it is on its disk, also if the broker is down; else empty."""
+        """The content of a file of a partition on its disk, also if the broker is down; empty if there is none."""
         for disk in self.disks:
             node: object = disk._tree
             for part in (directory, name):

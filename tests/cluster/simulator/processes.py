@@ -1,7 +1,7 @@
 """The processes of a simulated cluster: every callback of the event loop belongs to one of them.
 
-Owns: which process runs now (a context variable, which tasks and callbacks inherit). Invariants: nothing of a killed
-process runs any more; what a paused process would do is done when it goes on, in its order.
+Owns: the current process (a context variable, which tasks and callbacks inherit). Invariants: callbacks of a killed
+process do not run any more; those of a paused process run in order when it continues.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ _graveyard: list["Process"] = []
 
 
 class Process:
-    """One incarnation of one node."""
+    """One run of one node."""
 
     def __init__(self, node: str) -> None:
         self.node = node
@@ -28,7 +28,7 @@ class Process:
         return self.node
 
     def die(self) -> None:
-        """Ends it as kill -9 does: nothing of it runs any more."""
+        """Ends it as kill -9 does: its callbacks do not run any more."""
         self.is_dead = True
         self.held.clear()
         _graveyard.append(self)

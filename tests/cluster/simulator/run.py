@@ -1,4 +1,4 @@
-"""One life of a simulated cluster, in a process of its own.
+"""One life of a simulated cluster, in its own process.
 
 python -m cluster.simulator.run SEED STEPS [--bug NAME] [--faults KIND,...] [--log]
 """
@@ -12,7 +12,7 @@ from cluster.simulator import determinism
 
 
 def main() -> int:
-    """Prints the result as JSON."""
+    """Runs a life, and prints the result as JSON."""
     parser = argparse.ArgumentParser()
     parser.add_argument("seed", type=int)
     parser.add_argument("steps", type=int)
@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--log", action="store_true")
     arguments = parser.parse_args()
     determinism.install(arguments.seed)
-    from cluster.simulator.faults import KINDS  # after that: Odradek sees only the simulated clocks
+    from cluster.simulator.faults import KINDS  # imported afterwards, so that Odradek only uses the simulated clocks
     from cluster.simulator.life import live
 
     kinds = arguments.faults.split(",") if arguments.faults else KINDS

@@ -1,6 +1,6 @@
-"""The clients of a simulated cluster: Odradek's own client, each a process of its own.
+"""The clients of a simulated cluster: Odradek's own client, each in its own process.
 
-Owns: what each client does. Never does: judging, except at once through the history. A client that fails is made anew.
+Owns: the actions of each client. Never does: checks, except those in the history. A failed client is created again.
 """
 
 import random
@@ -29,7 +29,7 @@ ERRORS = (KafkaError, ClientError, OSError, TimeoutError)
 QUICK = {"request_timeout_ms": 2_000, "connection_timeout_ms": 1_500, "metadata_max_age_ms": 5_000}
 
 Client = Callable[[str], Coroutine[Any, Any, None]]
-"""What a client of a name does, once."""
+"""Runs one action of a client."""
 
 
 class Workload:
@@ -42,7 +42,7 @@ class Workload:
         self._numbers = count(1)
 
     def clients(self) -> dict[str, Client]:
-        """Name -> what it does, once."""
+        """Name -> its action."""
         return {
             "producer-1": self._produce,
             "producer-2": self._produce,
@@ -57,7 +57,7 @@ class Workload:
         }
 
     async def run(self, name: str, once: Client) -> None:
-        """Does it again and again."""
+        """Repeats the action of a client."""
         while not self.is_over:
             try:
                 await once(name)
@@ -75,7 +75,7 @@ class Workload:
     # The operator ------------------------------------------------------------
 
     async def _operate(self, _: str) -> None:
-        """Moves leaders and the order of replicas."""
+        """Changes leaders and the order of replicas."""
         partition = TopicPartition(self.chance.choice(TOPICS), self.chance.randrange(PARTITIONS))
         async with Admin(BOOTSTRAP, default_api_timeout_ms=10_000, request_timeout_ms=2_000) as admin:
             while not self.is_over:
@@ -196,7 +196,7 @@ class Workload:
                 await self._pause()
 
     async def read_offsets(self, consumer: Consumer) -> None:
-        """Reads what the group has committed, and compares it with what was known before."""
+        """Reads the group's committed offsets, and compares them with the known ones."""
         before = dict(self.history.committed_offsets)
         partitions = [TopicPartition(topic, index) for topic in TOPICS for index in range(PARTITIONS)]
         found = await consumer.committed(*partitions)

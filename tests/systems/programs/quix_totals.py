@@ -1,6 +1,6 @@
 """A program of Quix Streams: the sum of each key's readings, exactly once. Arguments: servers, state directory, count.
 
-It ends when it has read ``count`` readings. The sums live in a store that a changelog topic restores.
+It ends after ``count`` readings. The sums are in a store that is restored from a changelog topic.
 """
 
 import sys
@@ -20,7 +20,7 @@ application = Application(
 
 
 def add(reading: Any, state: Any) -> dict[str, int]:
-    """The sum with a reading."""
+    """Adds a reading to the sum."""
     total = state.get("total", 0) + reading["value"]
     state.set("total", total)
     return {"total": total}
