@@ -18,7 +18,8 @@ from parity.two_brokers import KAFKA_KEYS, SAME_KEYS
 from support.brokers.our_broker import OurBroker
 from support.kafka.real_kafka import RealKafka
 
-RANDOM_SETS = 12
+RANDOM_SETS = 26
+"""2,054 questions."""
 pytestmark = pytest.mark.java
 
 
