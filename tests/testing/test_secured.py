@@ -22,6 +22,14 @@ from odradek.client.admin import (
 from odradek.client.errors import AuthenticationError
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.testing import BrokerSecurity, SecuredBroker
+from support.kafka.java_program import JavaProgram
+
+
+class SecuredClients(JavaProgram):
+    """The JVM with Kafka's own clients, as long as the block lasts."""
+
+    NAME = "SecuredClients"
+
 
 Factory = Callable[..., SecuredBroker]
 PASSWORD = "a;b=\"c\\',secret"
@@ -91,6 +99,20 @@ def test_each_client_library_logs_in(kafka_broker_factory: Factory, protocol: st
         broker.create_topic(name)
         value = round_trip(broker.bootstrap_servers, getattr(broker.client("alice"), name), name)
         assert value.decode() == name.replace("_", "-")
+
+
+@pytest.mark.java
+@pytest.mark.parametrize(
+    ("protocol", "mechanism"), [("SASL_SSL", "SCRAM-SHA-512"), ("SASL_PLAINTEXT", "PLAIN"), ("SSL", "PLAIN")]
+)
+def test_java_clients_log_in(kafka_broker_factory: Factory, protocol: str, mechanism: str) -> None:
+    """Their producer writes a transaction, their consumer reads it in a group."""
+    security = BrokerSecurity({"alice": PASSWORD}, protocol=protocol, mechanism=mechanism)
+    broker = kafka_broker_factory(security=security)
+    settings = {**broker.client("alice").java, "bootstrap.servers": broker.bootstrap_servers}
+    with SecuredClients() as java:
+        answer = java.order({"properties": settings, "topic": "java", "values": ["first", "second"]})
+    assert answer == {"values": ["first", "second"], "partitions": 1}
 
 
 async def test_acls_hold_and_outlive_a_restart_and_a_reset(kafka_broker_factory: Factory) -> None:
