@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -56,6 +57,14 @@ def test_every_api_has_a_check() -> None:
     assert set(CHECKS) | OPEN == set(ANNOUNCED)
     asked = {question.make(dict.fromkeys(TOPICS, bytes(16))).API_KEY for question in QUESTIONS}
     assert (set(CHECKS) | TOKEN_APIS | {ApiKey.FETCH}) - asked == set(), "an API without a question"
+
+
+def test_the_page_has_each_operation() -> None:
+    """The table of docs/security.md is that of Kafka's audit log."""
+    page = (Path(__file__).parent.parent.parent / "docs" / "security.md").read_text()
+    rows = [line for line in page.partition("### What is checked where\n")[2].splitlines() if line.startswith("| ")]
+    shown = [f"| {asked} | {'; '.join(map(': '.join, kinds.items()))} |" for asked, kinds in EXPECTED.items()]
+    assert rows[1 : len(shown) + 1] == shown
 
 
 @pytest.mark.ci
