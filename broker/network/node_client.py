@@ -3,7 +3,10 @@
 Shell. Owns: one socket, the versions that the other node announced, the login there, one request in flight. Never does:
 retries, knowing who leads. Invariants: only the login is sent before it is accepted; a request that times out or is
 cancelled closes the connection, since its answer would be taken for the next one's; a response is never larger than its
-limit. Source: Kafka's NetworkClient with ``max.in.flight.requests.per.connection=1``, as InterBrokerSendThread uses it.
+limit. Each step (the connection with TLS, the versions, each message of the login, the request) has the time limit for
+itself, so a node that is slow but answers can be reached. Source: Kafka's NetworkClient with
+``max.in.flight.requests.per.connection=1``, as InterBrokerSendThread uses it: there, too, a request's time begins when
+it is sent.
 """
 
 import asyncio
@@ -76,21 +79,20 @@ class NodeClient:
     ) -> Response:
         """Sends one request in the highest version that both nodes know, at most ``max_version``. Returns the response.
 
-        ``timeout_s`` covers the connection too. Raises NodeUnavailableError.
+        ``timeout_s``: for each step, see the module. Raises NodeUnavailableError.
         """
 
         async def exchange() -> Response:
             if not self._is_open():
-                await self._open()
+                await self._open(timeout_s)
             elif self.renew_at_s is not None and asyncio.get_running_loop().time() >= self.renew_at_s:
-                await self._log_in()
-            return await self._exchange(request, self._version(request, max_version), response_type)
+                await self._log_in(timeout_s)
+            return await self._exchange(request, self._version(request, max_version), response_type, timeout_s)
 
-        if self._is_open() and self.renew_at_s is None:
-            # A follower's fetch comes here: a timer of its own takes 3 us less than asyncio.timeout.
+        if self.is_ready:  # a follower's fetch comes here
             version = self._version(request, max_version)
             return await self._judged(timeout_s, self._exchange(request, version, response_type, timeout_s))
-        return await self._within(timeout_s, exchange())
+        return await self._judged(timeout_s, exchange())
 
     @property
     def is_ready(self) -> bool:
@@ -130,24 +132,16 @@ class NodeClient:
         connection.send(encoded, take, timeout_s)
 
     async def connect(self, timeout_s: float) -> None:
-        """Opens the connection, if there is none, and learns the node's versions. Raises NodeUnavailableError."""
+        """Opens the connection, if there is none, and learns the node's versions. ``timeout_s``: for each step, see the
+        module. Raises NodeUnavailableError."""
         if not self._is_open():
-            await self._within(timeout_s, self._open())
+            await self._judged(timeout_s, self._open(timeout_s))
 
     def _is_open(self) -> bool:
         """Whether there is a connection that the other node has not reset; uvloop refuses a write to a closed one."""
         if self._connection is not None and not self._connection.is_open:
             self.close()
         return self._connection is not None
-
-    async def _within(self, timeout_s: float, work: Coroutine[None, None, Result]) -> Result:
-        """The result of work on the connection, within a time. Raises NodeUnavailableError."""
-
-        async def timed() -> Result:
-            async with asyncio.timeout(timeout_s):
-                return await work
-
-        return await self._judged(timeout_s, timed())
 
     async def _judged(self, timeout_s: float, work: Coroutine[None, None, Result]) -> Result:
         """Awaits work on the connection, and closes the connection if that fails. Raises NodeUnavailableError."""
@@ -174,46 +168,51 @@ class NodeClient:
         if connection is not None:
             connection.abort()
 
-    async def _open(self) -> None:
-        """Connects, asks for versions, as Kafka's clients do first, and logs in."""
+    async def _open(self, timeout_s: float) -> None:
+        """Connects, asks for versions, as Kafka's clients do first, and logs in. ``timeout_s``: for each step."""
         loop = asyncio.get_running_loop()
         if self._refused is not None and loop.time() < self._refused[0]:
             raise NodeLoginError(self._refused[1])
         # On a thread: a key store that has changed is read again.
         tls = None if self._security.tls is None else await loop.run_in_executor(None, self._security.tls)
+        server_hostname = None if tls is None else self.host
         try:
-            _, self._connection = await loop.create_connection(
-                NodeConnection, self.host, self.port, ssl=tls, server_hostname=None if tls is None else self.host
-            )
+            async with asyncio.timeout(timeout_s):
+                _, self._connection = await loop.create_connection(
+                    NodeConnection, self.host, self.port, ssl=tls, server_hostname=server_hostname
+                )
         except ValueError as error:  # controllers register a broker with any text as its host
             raise NodeUnavailableError(f"{self.host!r} is not a host name: {error}") from error
         request = ApiVersionsRequest(SOFTWARE_NAME, SOFTWARE_VERSION)
         version = ApiVersionsRequest.VERSIONS[1]
-        answer = await self._exchange(request, version, ApiVersionsResponse)
+        answer = await self._exchange(request, version, ApiVersionsResponse, timeout_s)
         if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
             known = [one.max_version for one in answer.api_keys if one.api_key == ApiVersionsRequest.API_KEY]
-            answer = await self._exchange(request, min(known[0], version) if known else 0, ApiVersionsResponse)
+            version = min(known[0], version) if known else 0
+            answer = await self._exchange(request, version, ApiVersionsResponse, timeout_s)
         if answer.error_code:
             raise ProtocolError(f"ApiVersions was answered with error {answer.error_code}")
         self.versions = {one.api_key: (one.min_version, one.max_version) for one in answer.api_keys}
         if self._security.login is not None:
-            await self._log_in()
+            await self._log_in(timeout_s)
 
-    async def _log_in(self) -> None:
-        """Logs in, or renews the session. Raises NodeLoginError, after which no login is tried for LOGIN_PAUSE_S."""
+    async def _log_in(self, timeout_s: float) -> None:
+        """Logs in, or renews the session. ``timeout_s``: for each step; getting a token is one. Raises NodeLoginError,
+        after which no login is tried for LOGIN_PAUSE_S."""
         from ...protocol.security.login_exchange import RESPONSES, LoginRefusedError, login_steps  # not without SASL
 
         assert self._security.login is not None
         now_s = asyncio.get_running_loop().time
         try:
-            mechanism = await self._security.login()
+            async with asyncio.timeout(timeout_s):
+                mechanism = await self._security.login()
         except ValueError as problem:
             raise self._no_login(f"{self.address}: {problem}") from None
         steps = login_steps(mechanism, self.address)
         request = next(steps)
         while True:
             response_type = RESPONSES[type(request)]
-            answer = await self._exchange(request, self._version(request, ANY_VERSION), response_type)
+            answer = await self._exchange(request, self._version(request, ANY_VERSION), response_type, timeout_s)
             try:
                 request = steps.send(answer)
             except StopIteration as done:
@@ -239,12 +238,9 @@ class NodeClient:
         raise NodeUnavailableError(f"{self.address} supports no version of {request.NAME} that this broker supports")
 
     async def _exchange(
-        self, request: Message, version: int, response_type: type[Response], timeout_s: float | None = None
+        self, request: Message, version: int, response_type: type[Response], timeout_s: float
     ) -> Response:
-        """Sends a request and returns the response. ``timeout_s``: None if the caller limits the time.
-
-        Raises TimeoutError, OSError, EOFError, ProtocolError.
-        """
+        """Sends a request and returns the response. Raises TimeoutError, OSError, EOFError, ProtocolError."""
         assert self._connection is not None
         frame = await self._connection.exchange(self._encoded(request, version), timeout_s)
         return self._decoded(request, version, response_type, frame)

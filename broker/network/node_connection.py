@@ -9,7 +9,6 @@ Produce with acks=all waits for one Fetch of each follower, so one turn less mat
 """
 
 import asyncio
-import math
 from collections.abc import Callable
 from typing import cast
 
@@ -50,11 +49,11 @@ class NodeConnection(asyncio.BufferedProtocol):
         """Whether a request can be sent."""
         return self._failure is None and self._transport is not None and not self._transport.is_closing()
 
-    async def exchange(self, request: bytes, timeout_s: float | None = None) -> Buffer:
+    async def exchange(self, request: bytes, timeout_s: float) -> Buffer:
         """Sends a request. Returns the frame of the answer, without its size. One request at a time.
 
-        ``timeout_s``: None if the caller limits the time. Raises TimeoutError, OSError, EOFError or ProtocolError. The
-        caller then closes the connection, also if it is cancelled.
+        Raises TimeoutError, OSError, EOFError or ProtocolError. The caller then closes the connection, also if it is
+        cancelled.
         """
         answer: asyncio.Future[Buffer] = asyncio.get_running_loop().create_future()
 
@@ -69,7 +68,7 @@ class NodeConnection(asyncio.BufferedProtocol):
         self.send(request, answered, timeout_s)
         return await answer
 
-    def send(self, request: bytes, answered: Answered, timeout_s: float | None = None) -> None:
+    def send(self, request: bytes, answered: Answered, timeout_s: float) -> None:
         """As :meth:`exchange`, for callers without a task: ``answered`` is called once, after this call has returned.
 
         Raises the error that has made the connection unusable.
@@ -80,10 +79,7 @@ class NodeConnection(asyncio.BufferedProtocol):
         assert self._answered is None, "a request is in flight"
         self._answered = answered
         self._transport.write(request)
-        if timeout_s is None:
-            self._until_s = math.inf
-        else:
-            self._limit(timeout_s)
+        self._limit(timeout_s)
 
     def _limit(self, timeout_s: float) -> None:
         """Ends the request in flight after ``timeout_s``."""
@@ -98,7 +94,7 @@ class NodeConnection(asyncio.BufferedProtocol):
     def _time_is_up(self) -> None:
         """Fails the request in flight if its time is up. Sets the timer again if an earlier request had set it."""
         self._timer = None
-        if self._answered is None or self._until_s == math.inf:
+        if self._answered is None:
             return
         loop = asyncio.get_running_loop()
         if loop.time() < self._until_s:

@@ -27,6 +27,7 @@ from .principals import serialized
 
 CONNECT_TIMEOUT_S = 2.0
 REQUEST_TIMEOUT_S = 30.0
+"""``controller.socket.timeout.ms``: for the request itself, and for each step before it on a new connection."""
 GIVE_UP_S = 60.0
 """The channel's ``retryTimeoutMs`` in BrokerServer."""
 MAX_WAITING = 500
@@ -129,15 +130,16 @@ class Forwarding:
         while (left_s := pending.until_s - self._time_s()) > 0:
             timeout_s = min(REQUEST_TIMEOUT_S, left_s)
             try:
-                if isinstance(pending.request, EnvelopeRequest):
-                    return self._unwrapped(await self._channel.send(pending.request, EnvelopeResponse, timeout_s))
-                created = await self._channel.send(pending.request, CreateTopicsResponse, timeout_s, TOPICS_VERSION)
+                async with asyncio.timeout(left_s):
+                    if isinstance(pending.request, EnvelopeRequest):
+                        return self._unwrapped(await self._channel.send(pending.request, EnvelopeResponse, timeout_s))
+                    created = await self._channel.send(pending.request, CreateTopicsResponse, timeout_s, TOPICS_VERSION)
                 if all(topic.error_code != ErrorCode.NOT_CONTROLLER for topic in created.topics):
                     return created
             except NodeLoginError as error:
                 self._refused.complain(error)
                 return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            except NodeUnavailableError:
+            except (NodeUnavailableError, TimeoutError):
                 pass
             await asyncio.sleep(RETRY_MS / 1000)
         return KafkaError(ErrorCode.REQUEST_TIMED_OUT)

@@ -5,7 +5,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from odradek.broker.network.node_client import LOGIN_PAUSE_S, NodeClient, NodeLoginError, NodeUnavailableError
+from odradek.broker.network.node_client import (
+    LOGIN_PAUSE_S,
+    NodeClient,
+    NodeLoginError,
+    NodeSilentError,
+    NodeUnavailableError,
+)
 from odradek.broker.network.node_security import NodeSecurity
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
@@ -158,6 +164,67 @@ async def test_a_node_without_a_token_waits_before_it_asks_again() -> None:
                 await ask(client)
         assert len(asked) == node.connections == 1
         assert node.received == []
+
+
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock can jump forward."""
+
+    jumped_s = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.jumped_s
+
+
+def jump(seconds: float) -> None:
+    """Lets the clock of the running loop jump. The loop looks at it again in its next turn."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, JumpingLoop)
+    loop.jumped_s += seconds
+    loop.call_soon(lambda: None)
+
+
+def test_slow_node_has_the_time_limit_for_each_step() -> None:
+    """As Kafka's: a request's time begins when it is sent. The steps together take longer than the limit."""
+    answering = node_answers(iter([said(b"again"), said(b"")]))
+
+    def answer(request: Message) -> Answer:
+        jump(TIMEOUT_S * 2 / 3)
+        return answering(request)
+
+    async def ask_once() -> None:
+        async with FakeNode(answer, WITH_SASL) as node:
+            client = NodeClient(node.host, node.port, "test", NodeSecurity(login=echoing))
+            await ask(client)
+            client.close()
+            assert len(node.received) == 4
+            assert node.connections == 1
+
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        runner.run(ask_once())
+
+
+@pytest.mark.parametrize("answered", range(4))
+def test_step_that_takes_too_long_ends_the_connection(answered: int) -> None:
+    """Whichever it is: two messages of the login and the handshake before them, or the request after it."""
+    answering = node_answers(iter([said(b"again"), said(b"")]))
+    left = [answered]
+
+    def answer(request: Message) -> Answer:
+        left[0] -= 1
+        if left[0] >= 0:
+            return answering(request)
+        jump(TIMEOUT_S)
+        return None
+
+    async def ask_once() -> None:
+        async with FakeNode(answer, WITH_SASL) as node:
+            client = NodeClient(node.host, node.port, "test", NodeSecurity(login=echoing))
+            with pytest.raises(NodeSilentError, match=r"did not answer within 60\.0 s"):
+                await ask(client)
+            assert len(node.received) == answered + 1
+
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        runner.run(ask_once())
 
 
 async def test_node_without_sasl_is_unavailable() -> None:
