@@ -126,6 +126,17 @@ def test_high_watermark_stands_still_below_the_minimum_isr(tmp_path: Path) -> No
     assert codes(outcomes) == [None]
 
 
+def test_isr_that_shrinks_after_the_append_is_an_error_for_the_producer(tmp_path: Path) -> None:
+    """All of the ISR had the record, but the ISR is too small when the producer is answered."""
+    led = Led(tmp_path, min_isr=2)
+    outcomes: list[KafkaError | None] = []
+    end_offset = led.append()
+    led.fetch(end_offset)
+    led.leading.lead(image((LEADER,), 1), 2)
+    led.leading.when_replicated(end_offset, outcomes.append)
+    assert codes(outcomes) == [ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
+
+
 def test_refused_change_is_sent_again_and_an_ineligible_member_is_not(led: Led) -> None:
     led.append()
     led.now_ms += 101
