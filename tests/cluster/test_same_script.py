@@ -2,7 +2,8 @@
 in both clusters, write the same sequence of leaders, ISRs and ELRs into the metadata log.
 
 The leader of a partition proposes its ISR, and heartbeats, fetches and shutdowns of brokers determine leaders. The
-sequence therefore shows that our brokers do all of this at the same points as Kafka's.
+sequence therefore shows that our brokers do all of this at the same points as Kafka's. At the end the replicas of each
+cluster have the same bytes.
 """
 
 import signal
@@ -15,6 +16,7 @@ from confluent_kafka import ElectionType, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from cluster.fire.cluster import KAFKA, OURS, FireCluster
+from cluster.fire.replicas import until_equal
 from cluster.reassignment import reassign
 from odradek.broker.metadata.image import NO_LEADER, PartitionImage
 from support.eventually import eventually
@@ -28,6 +30,8 @@ TIMES = {"broker.session.timeout.ms": "9000", "replica.lag.time.max.ms": "10000"
 sequence.
 """
 ALL = {1, 2, 3}
+EQUAL_WITHIN_S = 60.0
+"""How long the replicas may take after the script until they have the same bytes."""
 
 
 class State(NamedTuple):
@@ -174,7 +178,9 @@ class Script:
 def sequence(directory: Path, kind: str) -> list[State]:
     directory.mkdir()
     with FireCluster(directory, (kind,) * 3, TIMES) as cluster:
-        return Script(cluster, directory).run()
+        states = Script(cluster, directory).run()
+        until_equal({node_id: broker.log_dir for node_id, broker in cluster.brokers.items()}, EQUAL_WITHIN_S)
+        return states
 
 
 def test_the_same_faults_give_the_same_leaders_isrs_and_elrs(tmp_path: Path) -> None:
