@@ -2,9 +2,11 @@
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,18 +14,25 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from cluster.plain_clients import create_unassigned_topic, produce_numbers
+from odradek.protocol.codec.header import encode_request
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata import ApiVersionsRequest
+from odradek.protocol.messages.transactions import InitProducerIdRequest
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import read_clean_shutdown
+from support.brokers.asking import Asking
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import FEATURES, RealControllers, format_member
-from support.kafka.real_kafka import CLUSTER_ID
+from support.kafka.real_kafka import CLUSTER_ID, free_ports
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 TOOLS = "org.apache.kafka.tools"
 RECORDS = 500
+ID_BLOCK = 1_000
+"""The producer ids that the controllers give out at once."""
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +103,37 @@ def test_transactions(broker: OurBroker) -> None:
         else:
             producer.abort_transaction(60)
     assert consume(broker, "transfers", "g2", 20) == sorted(list(range(10)) * 2)
+
+
+def test_producer_ids_of_several_brokers_and_starts_differ(
+    broker: OurBroker, controllers: RealControllers, tmp_path: Path
+) -> None:
+    """More than a block of 1,000 of each; a block that is not used up is gone with a restart."""
+    with controllers.broker(tmp_path, 9) as other:
+        found = [producer_ids(one, ID_BLOCK + 50) for one in (broker, other)]
+        assert other.stop() == 0
+        other.start()
+        found.append(producer_ids(other, 50))
+        assert other.stop() == 0, "it is fenced, so it gets no partition of the next tests"
+    given = [one for ids in found for one in ids]
+    assert len(set(given)) == len(given) == 2 * ID_BLOCK + 150
+    assert len({one // ID_BLOCK for one in found[1]}) >= 2
+
+
+def producer_ids(broker: OurBroker, count: int) -> list[int]:
+    """Producer ids for idempotent producers."""
+    asking, found = Asking(broker.port), []
+
+    def given() -> bool:
+        answer = asking.ask(InitProducerIdRequest(None, 60_000), 4)
+        if answer.error_code == ErrorCode.NONE:
+            found.append(answer.producer_id)
+        else:  # the controllers have not sent the next block yet: clients ask again
+            assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return len(found) == count
+
+    eventually(f"{count} producer ids", given, every_s=0)
+    return found
 
 
 def test_topic_that_is_missing_is_created_by_the_controller(broker: OurBroker) -> None:
@@ -180,14 +220,30 @@ def test_directory_of_another_cluster_ends_the_start(controllers: RealController
 
 
 def test_node_id_that_is_taken_is_said(broker: OurBroker, controllers: RealControllers, tmp_path: Path) -> None:
+    """It says so every ten seconds, and serves nothing meanwhile: neither as the leader that node 1 is."""
     second = controllers.broker(tmp_path, 1)
+    [second.port] = free_ports(1)
     second.launch()
     try:
         taken = "another broker is registered with node.id 1"
         eventually("the second broker says so", lambda: taken in second.log())
+        with unanswered(second):
+            eventually("it says so again", lambda: second.log().count(taken) >= 2)
         create(broker, "still-served")
     finally:
         second.kill()
+
+
+@contextmanager
+def unanswered(broker: OurBroker) -> Iterator[None]:
+    """A client that asks while the block runs, and gets no answer, as from a Kafka that is not registered."""
+    with socket.create_connection(("127.0.0.1", broker.port)) as client:
+        client.sendall(encode_request(ApiVersionsRequest("test", "1"), 3, 1, "test"))
+        yield
+        client.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            client.recv(1)
+    assert not (broker.directory / "ready.json").exists()
 
 
 def test_directory_of_a_broker_with_its_own_controller_is_refused(controllers: RealControllers, tmp_path: Path) -> None:
@@ -218,11 +274,13 @@ def test_features_that_are_not_served_end_the_start_with_the_command_that_lowers
 def test_controllers_that_can_not_be_reached_are_named_and_a_signal_ends_the_wait(tmp_path: Path) -> None:
     unreachable = RealControllers(tmp_path / "controllers")  # never started
     broker = unreachable.broker(tmp_path / "b", 1)
+    [broker.port] = free_ports(1)
     broker.launch()
     complaint = f"can't follow the metadata of the controllers: {unreachable.addresses}"
     try:
         eventually("the broker names the controllers", lambda: complaint in broker.log())
-        assert not (broker.directory / "ready.json").exists(), "it does not serve"
+        with unanswered(broker):
+            eventually("it names them again", lambda: broker.log().count(complaint) >= 2)
         assert broker.process.poll() is None
     finally:
         broker.kill()
