@@ -16,7 +16,11 @@ P1 = TopicPartition("t", 1)
 
 def accumulator(**changes: Any) -> Accumulator:
     delivery = Delivery(
-        acks=-1, retries=10, max_in_flight=changes.pop("max_in_flight", 5), timeout_ms=1000, is_idempotent=True
+        acks=-1,
+        retries=10,
+        max_in_flight=changes.pop("max_in_flight", 5),
+        timeout_ms=changes.pop("timeout_ms", 1000),
+        is_idempotent=True,
     )
     settings: dict[str, Any] = {"batch_size": 1000, "linger_ms": 5, "buffer_memory": 10_000}
     made = Accumulator(delivery, **(settings | changes))
@@ -136,7 +140,7 @@ def test_a_lost_batch_starts_a_new_epoch_when_nothing_is_in_flight() -> None:
 
 @given(st.floats(0, 1e9), st.sampled_from((700.0, 1_000.0, 30_000.0, 120_000.0)))
 def test_a_batch_has_expired_at_its_expiry(now_ms: float, timeout_ms: float) -> None:
-    queue = accumulator(delivery_timeout_ms=timeout_ms)
+    queue = accumulator(timeout_ms=timeout_ms)
     add(queue, "a", now_ms=now_ms)
     expiry_ms = queue.next_expiry_ms()
     assert expiry_ms is not None
