@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
 
 from odradek.testing.forked import no_fork
 from support.eventually import eventually
@@ -150,6 +151,15 @@ ENVIRONMENTS = {
     },
     "odradek-topics": {"ODRADEK_CREATE_TOPICS": "orders:3:compact, clicks"},
 }
+SASL = {
+    "KAFKA_LISTENERS": "SASL_PLAINTEXT://127.0.0.1:9092",
+    "KAFKA_ADVERTISED_LISTENERS": "SASL_PLAINTEXT://127.0.0.1:9092",
+    "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "SASL_PLAINTEXT:SASL_PLAINTEXT",
+    "KAFKA_INTER_BROKER_LISTENER_NAME": "SASL_PLAINTEXT",
+    "KAFKA_SASL_ENABLED_MECHANISMS": "PLAIN",
+    "KAFKA_SASL_MECHANISM_INTER_BROKER_PROTOCOL": "PLAIN",
+}
+"""The variables that compose files with users have in common."""
 CREATED = {
     "wurstmeister": {"Topic1": 1, "Topic2": 3},
     "odradek-topics": {"orders": 3, "clicks": 1},
@@ -217,6 +227,45 @@ def test_it_starts_and_says_so(name: str, tmp_path: Path) -> None:
             broker.send_signal(signal.SIGTERM)
             broker.stdout.read()
     assert broker.returncode == 0
+
+
+@pytest.mark.parametrize("place", ["variable", "file"])
+def test_a_client_logs_in_with_the_jaas_text_of_a_compose_file(place: str, tmp_path: Path) -> None:
+    login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="admin" password="admin-secret"'
+    login += ' user_admin="admin-secret" user_alice="alice-secret";'
+    environ = dict(SASL)
+    if place == "variable":
+        environ["KAFKA_LISTENER_NAME_SASL__PLAINTEXT_PLAIN_SASL_JAAS_CONFIG"] = login
+    else:
+        (tmp_path / "jaas.conf").write_text(f"KafkaServer {{\n  {login}\n}};\n")
+        environ["KAFKA_OPTS"] = f"-Djava.security.auth.login.config={tmp_path}/jaas.conf -Xmx512m"
+    run = here(entrypoint.command(["serve"], environ, False), tmp_path)
+    with subprocess.Popen(
+        run, env={**os.environ, **environ}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as broker:
+        assert broker.stdout is not None
+        try:
+            said = ""
+            for line in broker.stdout:
+                said += line
+                if "Kafka Server started" in line:
+                    break
+            address = re.search(r"listens on SASL_PLAINTEXT://(\S+?),", said)
+            assert address is not None, said
+            settings = {
+                "security_protocol": "SASL_PLAINTEXT",
+                "sasl_mechanism": "PLAIN",
+                "sasl_plain_username": "alice",
+            }
+            admin = KafkaAdminClient(bootstrap_servers=address[1], sasl_plain_password="alice-secret", **settings)
+            admin.create_topics([NewTopic("orders", 1, 1)])
+            assert "orders" in admin.list_topics()
+            admin.close()
+        finally:
+            broker.terminate()
+            said += broker.stdout.read()
+    assert broker.returncode == 0, said
+    assert "secret" not in said
 
 
 def test_each_variable_that_means_nothing_here_is_named() -> None:
