@@ -1,7 +1,8 @@
 """DescribeProducers (61): the producers with producer ids that write to partitions, and their open transactions.
 
 Versions: 0.
-Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, KAFKA_STORAGE_ERROR.
+Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, KAFKA_STORAGE_ERROR,
+NOT_LEADER_OR_FOLLOWER (this broker has no replica; followers answer as the leader does).
 Source: KIP-664; ``KafkaApis.handleDescribeProducersRequest``, ``ReplicaManager.activeProducerState``.
 """
 
@@ -42,11 +43,15 @@ def handle(
 def _describe(partitions: Partitions, topic: str, index: int) -> Steps[PartitionResponse]:
     yield
     try:
-        producers = partitions.get(topic, index).log.producer_state.producers
+        partition = partitions.get(topic, index)
     except KafkaError as error:
         return PartitionResponse(index, error.error_code, error.error_code.message)
+    try:
+        log = partition.log_to_fetch(only_leader=False)
+    except KafkaError as error:
+        return PartitionResponse(index, error.error_code)
     active = []
-    for count, entry in enumerate(list(producers.values()), 1):
+    for count, entry in enumerate(list(log.producer_state.producers.values()), 1):
         if not count % PRODUCERS_A_STEP:
             yield
         active.append(_producer(entry))

@@ -36,7 +36,9 @@ def handle(
     if context.api_version >= BATCHES_SINCE:
 
         def look_up(key: str, done: Callable[[Coordinator], None]) -> None:
-            done(_find(broker, request.key_type, key, context))
+            coordinator = _find(broker, request.key_type, key, context)
+            coordinator.error_message = ""  # Kafka sets it in older versions only
+            done(coordinator)
 
         return gather_in_order(
             request.coordinator_keys, look_up, lambda found: reply(FindCoordinatorResponse(coordinators=found))
@@ -75,7 +77,7 @@ def _find(broker: Broker, key_type: int, key: str, context: RequestContext) -> C
         endpoint = image.endpoint(partition.leader, context.listener_name)
     if partition is None or endpoint is None:
         return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    return Coordinator(key=key, node_id=partition.leader, host=endpoint.host, port=endpoint.port, error_message=None)
+    return Coordinator(key=key, node_id=partition.leader, host=endpoint.host, port=endpoint.port)
 
 
 def _refused(key: str, error: ErrorCode) -> Coordinator:

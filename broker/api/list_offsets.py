@@ -17,6 +17,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from ...protocol.steps import Steps, run_to_end
+from ...storage.log.log import Log
 from ..dispatch.request import RequestContext
 from ..fetch.partition_read import READ_COMMITTED
 from ..replicas.offset_searches import Found, OffsetSearches
@@ -28,6 +29,8 @@ API_KEY = ApiKey.LIST_OFFSETS
 
 CONSUMER = -1
 """The replica id of consumers. Brokers and debugging tools send others, and see the log up to its end."""
+DEBUGGING = -2
+"""The replica id of tools, which may ask followers, too (``ListOffsetsRequest.DEBUGGING_REPLICA_ID``)."""
 LATEST = -1
 EARLIEST = -2
 MAX_TIMESTAMP = -3
@@ -87,8 +90,9 @@ def _answer(
                 if asked and asked[topic.name, index] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST)
                 partition = _partition(broker.partitions, topic.name, wanted, context.api_version)
-                is_follower = request.replica_id != CONSUMER
-                _look_up(partition, answer, wanted, request.isolation_level, context, searches, is_follower=is_follower)
+                log = partition.log_to_fetch(only_leader=request.replica_id != DEBUGGING)
+                isolation_level = request.isolation_level if request.replica_id == CONSUMER else None
+                _look_up(partition, log, answer, wanted, isolation_level, context, searches)
             except KafkaError as error:
                 answer.error_code = error.error_code
     searches.resume()
@@ -112,23 +116,24 @@ def _partition(
 
 def _look_up(
     partition: Partition,
+    log: Log,
     answer: ListOffsetsPartitionResponse,
     wanted: ListOffsetsRequest.ListOffsetsPartition,
-    isolation_level: int,
+    isolation_level: int | None,
     context: RequestContext,
     searches: OffsetSearches,
-    *,
-    is_follower: bool,
 ) -> None:
-    """Sets one partition's answer, or starts a search for it. Raises KafkaError."""
+    """Sets one partition's answer, or starts a search for it. Raises KafkaError.
+
+    ``isolation_level``: of a consumer; None for a broker or a tool, which sees the log up to its end.
+    """
     version = context.api_version
-    log = partition.log
-    readable = log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
     is_settled = True
-    if partition.leading is not None:
-        if is_follower:
-            readable = log.log_end_offset
-        else:
+    if isolation_level is None:
+        readable = log.log_end_offset
+    else:
+        readable = log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
+        if partition.leading is not None:
             is_settled = partition.leading.isr.are_offsets_settled
     if version == 0:
         answer.old_style_offsets = _offsets_before(partition, wanted.timestamp, wanted.max_num_offsets, context.now_ms)

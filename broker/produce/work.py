@@ -37,7 +37,12 @@ WaitForReplicas = Callable[[Callable[[], None]], Timer]
 
 SYNCS_A_STEP = 256
 
-PLAIN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INVALID_REQUIRED_ACKS)
+PLAIN = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.INVALID_REQUIRED_ACKS,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+)
 """Errors of the request, not of a batch. Kafka gives no text for these."""
 WITHOUT_LOG_START = frozenset(
     {

@@ -166,9 +166,17 @@ class Partition:
                 self._log.assign_epoch(leader_epoch)
 
     def check_leader_epoch(self, current_leader_epoch: int) -> None:
-        """Raises KafkaError if the client's leader epoch differs from ours (-1: not given). KIP-320."""
+        """Raises KafkaError if the client's leader epoch differs from ours (-1: not given). KIP-320.
+
+        A partition without a log here has the error of that, whatever the epoch: the client must look for the leader.
+        Source: ``ReplicaManager.getPartitionOrError``.
+        """
         if current_leader_epoch in (-1, self.leader_epoch):
             return
+        if not self.is_replica:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if self.refusal is ErrorCode.KAFKA_STORAGE_ERROR:
+            raise KafkaError(self.refusal)
         if current_leader_epoch < self.leader_epoch:
             raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
         raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)

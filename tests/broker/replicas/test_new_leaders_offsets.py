@@ -23,7 +23,9 @@ from ..leading_common import leading_common
 
 LEADER, FOLLOWER, BROKER_EPOCH = 1, 2, 7
 LATEST, EARLIEST = -1, -2
-CONSUMER = -1
+CONSUMER, TOOL = -1, -2
+FENCED, UNKNOWN = ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH
+MOVED = ErrorCode.NOT_LEADER_OR_FOLLOWER
 END, HIGH_WATERMARK = 3, 1
 
 
@@ -51,9 +53,11 @@ async def path(tmp_path: Path) -> AsyncIterator[AppendPath]:
     await path.close()
 
 
-async def asked(path: AppendPath, timestamp: int, version: int = 7, replica: int = CONSUMER) -> tuple[int, int]:
+async def asked(
+    path: AppendPath, timestamp: int, version: int = 7, replica: int = CONSUMER, epoch: int = -1
+) -> tuple[int, int]:
     """The error code and the offset for a time."""
-    wanted = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+    wanted = ListOffsetsRequest.ListOffsetsPartition(0, epoch, timestamp)
     request = ListOffsetsRequest(replica, 0, [ListOffsetsRequest.ListOffsetsTopic(TOPIC, [wanted])])
     [topic] = (await path.send(ApiKey.LIST_OFFSETS, version, request)).topics
     return topic.partitions[0].error_code, topic.partitions[0].offset
@@ -78,3 +82,24 @@ async def test_a_time_after_the_high_watermark_has_no_offset_yet(path: AppendPat
     assert await asked(path, NOW + HIGH_WATERMARK) == (ErrorCode.OFFSET_NOT_AVAILABLE, -1)
     assert await asked(path, NOW + END) == (ErrorCode.NONE, -1), "no record is that late"
     assert await asked(path, LATEST, replica=FOLLOWER) == (ErrorCode.NONE, END)
+
+
+async def test_a_tool_may_ask_a_follower_and_nobody_else(path: AppendPath) -> None:
+    """Consumers, and brokers that follow, ask the leader."""
+    partition = path.partition()
+    log = partition.log
+    partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    partition.copy = log
+    assert await asked(path, LATEST, replica=TOOL) == (ErrorCode.NONE, END)
+    for replica in (CONSUMER, FOLLOWER):
+        assert await asked(path, LATEST, replica=replica) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+
+
+async def test_a_partition_that_is_not_here_has_no_leader_epoch_to_compare(path: AppendPath) -> None:
+    """The client has to look for the leader, however old or new its metadata is."""
+    partition = path.partition()
+    partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    for is_replica, codes in ((True, (FENCED, UNKNOWN)), (False, (MOVED, MOVED))):
+        partition.is_replica = is_replica
+        partition.leader_epoch = 1
+        assert [(await asked(path, EARLIEST, epoch=epoch))[0] for epoch in (0, 2)] == list(codes)
