@@ -1,7 +1,7 @@
-"""What a real Kafka's authorizer was asked in a run: API, type of resource, operation, and whether it was allowed.
+"""The decisions of a real Kafka's authorizer in a run: API, resource type, operation, and allowed or denied.
 
-Kafka's own audit log is read (``StandardAuthorizerData.buildAuditMessage``), so a check that both brokers forget is not
-taken for one that was made.
+They are read from Kafka's audit log (``StandardAuthorizerData.buildAuditMessage``). A check that both brokers omit
+therefore does not count as made.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 AUDIT_OPTION = "-Dorg.slf4j.simpleLogger.log.kafka.authorizer.logger=trace"
-"""Has the JVM of a Kafka log all questions, also those whose answer only filters a list."""
+"""Makes Kafka's JVM log every authorization check, including those that only filter a list."""
 _LINE = re.compile(
     r"Principal = User:(\w+) is (Allowed|Denied) operation = (\w+) from host = \S+ on resource = (\w+):LITERAL:"
     r".* for request = (\w+) with resourceRefCount"
@@ -18,7 +18,7 @@ _LINE = re.compile(
 
 
 class Question(NamedTuple):
-    """What an authorizer is asked, of any resource of a type."""
+    """One kind of authorization check: an API checks an operation on a resource type."""
 
     api: str
     kind: str
@@ -29,7 +29,7 @@ Coverage = dict[Question, set[str]]
 
 
 def coverage(lines: Iterable[str], users: Iterable[str]) -> Coverage:
-    """The decisions about these users: ``Allowed``, ``Denied`` or both."""
+    """The decisions about these users in the lines of an audit log: ``Allowed``, ``Denied`` or both for each check."""
     of_users, found = set(users), defaultdict(set)
     for line in lines:
         match = _LINE.search(line)
@@ -39,7 +39,7 @@ def coverage(lines: Iterable[str], users: Iterable[str]) -> Coverage:
 
 
 def table(found: Coverage) -> dict[str, dict[str, str]]:
-    """API -> type of resource -> the operations, with a note if all answers were the same."""
+    """API -> resource type -> operations. An operation that was only allowed or only denied has a note."""
     lines: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for (api, kind, operation), decisions in sorted(found.items()):
         missing = "" if len(decisions) == 2 else f"(only {next(iter(decisions)).lower()})"
@@ -50,7 +50,7 @@ def table(found: Coverage) -> dict[str, dict[str, str]]:
 OF_CLUSTER = "ALTER ALTER_CONFIGS CLUSTER_ACTION CREATE DESCRIBE DESCRIBE_CONFIGS IDEMPOTENT_WRITE"
 OF_TOPIC = "ALTER ALTER_CONFIGS CREATE DELETE DESCRIBE DESCRIBE_CONFIGS READ WRITE"
 OF_GROUP = "ALTER_CONFIGS DELETE DESCRIBE DESCRIBE_CONFIGS READ"
-"""The operations that an answer can list as authorized, by the type of resource."""
+"""Each constant lists the operations that a response can report as authorized for its resource type."""
 EXPECTED: Mapping[str, Mapping[str, str]] = {
     "AddOffsetsToTxn": {"Group": "READ", "TransactionalId": "WRITE"},
     "AddPartitionsToTxn": {"Cluster": "CLUSTER_ACTION", "Topic": "WRITE", "TransactionalId": "WRITE"},
@@ -108,4 +108,4 @@ EXPECTED: Mapping[str, Mapping[str, str]] = {
     "TxnOffsetCommit": {"Group": "READ", "Topic": "READ", "TransactionalId": "WRITE"},
     "WriteTxnMarkers": {"Cluster": "ALTER CLUSTER_ACTION"},
 }
-"""What Apache Kafka 4.3 asks for the questions of the tests, each with both answers."""
+"""The checks that Apache Kafka 4.3 makes for the requests of the tests. Each is both allowed and denied."""

@@ -1,7 +1,7 @@
-"""The few names that the ACLs of the tests are about."""
+"""The resource names that the ACLs of the tests refer to."""
 
 TOPICS = ("orders", "hidden", "missing")
-"""The first is the one that most ACLs name; the last does not exist."""
+"""Most ACLs name the first topic. The last one does not exist."""
 LASTING_TRANSACTION = "buyer"
 """A transactional id with an open transaction."""
 GROUPS = ("readers", "others")

@@ -21,7 +21,7 @@ def alter_quotas(_: dict[str, bytes]) -> Message:
 
 
 def describe_users(_: dict[str, bytes]) -> Message:
-    """Of one user: a Kafka never answers a denied request for all."""
+    """Describes one user, because Kafka never answers a denied request for all users."""
     return DescribeUserScramCredentialsRequest([DescribeUserScramCredentialsRequest.UserName("unknown")])
 
 
@@ -32,7 +32,7 @@ def alter_users(_: dict[str, bytes]) -> Message:
 
 
 def create_token(_: dict[str, bytes]) -> Message:
-    """For another user, with a renewer who is refused after the check."""
+    """Creates a token for another user. Its renewer is invalid, so the request fails after the authorization check."""
     renewer = CreateDelegationTokenRequest.CreatableRenewers("Group", "readers")
     return CreateDelegationTokenRequest("User", "admin", [renewer], -1)
 

@@ -1,4 +1,4 @@
-"""Requests for configs, of resources that ACLs of the tests name."""
+"""Requests for configs of the resources that the tests' ACLs name."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ def incremental(_: dict[str, bytes]) -> Message:
 
 
 def logger_level(_: dict[str, bytes]) -> Message:
-    """A broker decides by itself about its loggers, also in a cluster."""
+    """Changes a logger's level. The broker handles it alone, without the controller."""
     entry = IncrementalAlterConfigsRequest.AlterableConfig("no.such.logger", 0, "DEBUG")
     return IncrementalAlterConfigsRequest([IncrementalAlterConfigsRequest.AlterConfigsResource(8, "1", [entry])])
 

@@ -1,4 +1,4 @@
-"""One request for each API that asks an authorizer, on the few names that the ACLs of the tests are about."""
+"""Requests for every API that checks authorization, on the resource names that the tests' ACLs refer to."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -72,7 +72,7 @@ ABSENT = "absent-topic"
 
 
 class Question(NamedTuple):
-    """A request of one version. ``make`` gets the topic ids of a broker by name."""
+    """A request of one version. ``make`` receives a broker's topic ids by topic name."""
 
     name: str
     version: int

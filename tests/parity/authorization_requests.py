@@ -1,4 +1,4 @@
-"""The longer requests of :mod:`parity.authorization_questions`. Topic ids of a broker are given by name."""
+"""The longer requests of :mod:`parity.authorization_questions`. ``ids`` maps topic names to a broker's topic ids."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def _batch(is_transactional: bool = False) -> bytes:
 def produce(
     ids: dict[str, bytes], by_id: bool, transactional_id: str | None = None, is_flagged: bool = False
 ) -> Message:
-    """``is_flagged``: whether the batch says that it is of a transaction, whatever the request says."""
+    """``is_flagged``: sets the transactional bit of the batch, independently of the request's transactional id."""
     batch = _batch(is_flagged)
     topics = [
         ProduceRequest.TopicProduceData(
@@ -52,7 +52,7 @@ def produce(
 
 
 def fetch(ids: dict[str, bytes], by_id: bool, replica_id: int = -1) -> Message:
-    """``replica_id``: of a broker that copies the topics."""
+    """``replica_id``: the id of a follower; -1 is a consumer."""
     topics = [
         FetchRequest.FetchTopic(
             "" if by_id else topic,

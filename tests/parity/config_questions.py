@@ -12,7 +12,7 @@ from parity.world import Names
 
 
 class ConfigQuestions:
-    """Draws what describes and changes configurations."""
+    """Draws requests that describe and change configurations."""
 
     def __init__(self, draws: Draws) -> None:
         self._draw = draws

@@ -1,4 +1,4 @@
-"""One Kafka and one broker of ours for all the parity tests."""
+"""Fixtures: one Kafka and one Odradek that all parity tests share."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from support.kafka.wire import Wire
 
 @pytest.fixture(scope="package")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
-    """Both brokers, empty at first; every test uses topics and groups of its own."""
+    """Both brokers, empty at the start. Every test uses its own topics and groups."""
     kafka_directory: Path = tmp_path_factory.mktemp("kafka")
     with (
         Wire() as wire,

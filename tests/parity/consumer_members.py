@@ -1,4 +1,4 @@
-"""Members of a consumer group on one side: what they ask, and the answers in words that both sides share."""
+"""Members of a consumer group on one broker: their requests, and the answers with ids replaced by common names."""
 
 import base64
 import time
@@ -26,7 +26,7 @@ from parity.side import DEADLINE_S, Side
 
 OFFSETS_TOPIC, OFFSETS_PARTITIONS = "__consumer_offsets", 3
 CONTROL = 0x20
-"""The attribute of a batch of markers."""
+"""The attribute bit of a control batch."""
 SESSION_MS = 300_000
 Owned = Mapping[str, list[int]]
 
@@ -39,7 +39,7 @@ def subscription(*topics: str, owned: Owned | None = None, version: int = 1) -> 
 
 
 class Members:
-    """A group on one side; ``ids``: what its broker calls who was given an id."""
+    """A group on one broker. ``ids`` maps a member's name in the test to its member id."""
 
     def __init__(self, side: Side, name: str) -> None:
         self.side = side
@@ -53,7 +53,7 @@ class Members:
     # --- the new protocol
 
     def heartbeat(self, who: str, epoch: int | None = None, version: int = 1, **fields: Any) -> Any:
-        """A heartbeat in the epoch of the last answer, unless another is given; ``owned``: partitions by topic name."""
+        """Sends a heartbeat, with the epoch of the last answer by default. ``owned``: partitions by topic name."""
         owned = fields.pop("owned", None)
         if owned is not None:
             fields["topic_partitions"] = [
@@ -84,7 +84,7 @@ class Members:
         return self.heartbeat(who, epoch, **fields)
 
     def until_assigned(self, who: str, wanted: Owned, **fields: Any) -> list[Any]:
-        """Heartbeats until the member is given these partitions: what comes of itself comes when it comes."""
+        """Sends heartbeats until the broker has assigned these partitions, which it does at its own time."""
         deadline = time.monotonic() + DEADLINE_S
         while (given := self.heartbeat(who, **fields)["assignment"]) is None or assigned(given) != dict(wanted):
             assert time.monotonic() < deadline, f"{who} was not given {wanted}"
@@ -110,7 +110,7 @@ class Members:
     # --- the classic protocol
 
     def classic_join(self, who: str, *names: str, owned: Owned | None = None, **fields: Any) -> Any:
-        """Joins by the classic protocol; a member that needs an id asks again with the one it was given."""
+        """Joins by the classic protocol. After MEMBER_ID_REQUIRED, joins again with the given id."""
         request = {
             "session_timeout_ms": SESSION_MS,
             "rebalance_timeout_ms": SESSION_MS,
@@ -142,7 +142,7 @@ class Members:
         return int(self.side.ask(request, 4)["errorCode"])
 
     def classic_leave(self, *members: tuple[str, str | None]) -> Any:
-        """Leaves by (member, instance id)."""
+        """Removes members from the group, each given as (member, instance id)."""
         identities = [LeaveGroupRequest.MemberIdentity(self.ids.get(who, who), at) for who, at in members]
         return self.named(self.side.ask(LeaveGroupRequest(self.name, members=identities), 5))
 
@@ -180,19 +180,19 @@ class Members:
         return found
 
     def told_records(self) -> list[Any]:
-        """The records in words that both sides share; times and hashes, which hang on ids, are left out."""
+        """The records with common names for ids, without times and without hashes, which depend on ids."""
         told = []
         for record in self.records():
             value = None if record.value is None else self.named(plain(record.value))
             told.append((type(record.key).__name__, self.named(plain(record.key)), value, record.value_version))
-        # In which order members come, and go together, hangs on ids.
+        # The order of members, and of members that are removed together, depends on ids.
         runs = groupby(told, lambda one: "tombstone" if one[2] is None else one[0])
         return [record for _, run in runs for record in sorted(run, key=str)]
 
     # --- words
 
     def named(self, node: Any) -> Any:
-        """An answer with the names of what each side calls by ids of its own."""
+        """An answer with each id of the broker replaced by the common name."""
         if isinstance(node, dict):
             if "assignment_epochs" in node:
                 epochs = dict(zip(node["partitions"], node["assignment_epochs"], strict=True))
@@ -200,12 +200,12 @@ class Members:
             return {key: self.named(value) for key, value in node.items() if key not in MEANINGLESS}
         if isinstance(node, list):
             items = [self.named(item) for item in node]
-            # In which order partitions and topics come hangs on the history of Kafka's hash maps.
+            # The order of partitions and topics depends on the history of Kafka's hash maps.
             return sorted(items, key=str)
         return self.word(node)
 
     def word(self, value: Any) -> Any:
-        """A name for an id, anything else as it is."""
+        """The common name of an id. Other values are returned unchanged."""
         if isinstance(value, bytes):
             value = base64.urlsafe_b64encode(value).decode().rstrip("=") if len(value) == 16 else value.hex()
         for name, real in self.ids.items():

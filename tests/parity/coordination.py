@@ -1,15 +1,15 @@
-"""Groups on both brokers in step: the same short command for Odradek and a real Kafka, and both answers.
+"""Runs the same short commands for a group on Odradek and on a real Kafka, and compares the answers.
 
-A command is a line: the client, the request, and the fields that differ from those of a well-behaved client:
+A command names the client, the request, and the fields that differ from those of a correct client:
 
     a join                    JoinGroup; after MEMBER_ID_REQUIRED again with the id
     a first                   JoinGroup of a new member, once: it gets an id and does not use it
     b join v=9 inst=i protocols=range:t,sticky type=consumer
     a sync / a heartbeat / a commit offset=7 / a leave / a txn     as the member, with its last generation
-    a heartbeat gen=+1        "+1" and "-1" from the last one, "=5" is 5; ghost is unknown; member= and inst=-: none
-    b wait                    until its open requests are answered
+    a heartbeat gen=+1        "+1" and "-1" are relative to the last generation, "=5" is 5;
+                              the client ghost is unknown; "member=" and "inst=-" mean none
+    b wait                    waits until its open requests are answered
     look                      DescribeGroups; also: list, fetch, delete, forget (OffsetDelete)
-
 """
 
 import struct
@@ -44,13 +44,13 @@ Fields = dict[str, str]
 
 
 def subscription(topic: str, who: str) -> bytes:
-    """What a consumer of one topic sends for a protocol, in version 0; its user data say who it is."""
+    """A consumer's subscription to one topic, in version 0. Its user data name the client."""
     name, data = topic.encode(), who.encode()
     return struct.pack(f">hih{len(name)}si{len(data)}s", 0, 1, len(name), name, len(data), data)
 
 
 class Actor:
-    """One client. ``ids``: its member id on each side. ``name``: its name on both."""
+    """One client. ``ids``: its member id on each broker. ``name``: its common name."""
 
     def __init__(self) -> None:
         self.ids = ("", "")
@@ -61,7 +61,7 @@ class Actor:
 
 
 class Group:
-    """One group on both sides, and the clients that speak to it."""
+    """One group on both brokers, and its clients."""
 
     def __init__(self, both: TwoBrokers, name: str, topic: str) -> None:
         self.name = name
@@ -83,7 +83,7 @@ class Group:
                 assert time.monotonic() < deadline, f"no coordinator of {self.name}"
 
     def name_of(self, who: str) -> str:
-        """A client's member id in both brokers; empty if it has none."""
+        """The common name of a client's member ids; empty if it has none."""
         return self.steps.name_of(OURS, self.actor(who).ids[OURS]) or ""
 
     def member_count(self) -> int:
@@ -94,13 +94,13 @@ class Group:
     # --- commands
 
     def play(self, script: str) -> list[Any]:
-        """Plays commands, separated by semicolons; all that was answered so far, which is the same on both sides."""
+        """Runs commands, separated by semicolons. Returns all answers so far, which are equal on both brokers."""
         for command in filter(None, map(str.strip, script.split(";"))):
             self.do(command)
         return self.steps.seen
 
     def do(self, command: str) -> Any:
-        """Runs one command. Returns its answer, None if the request waits."""
+        """Runs one command. Returns its answer; None if the request is parked."""
         self.steps.commands.append(command)
         words = command.split()
         if words[0] in ("look", "list", "fetch", "delete", "forget"):
@@ -110,7 +110,7 @@ class Group:
         return getattr(self, f"_{verb}")(who, fields)
 
     def actor(self, who: str) -> Actor:
-        """The client of that name; an unknown one has no member id."""
+        """The client with this name. A new one has no member id."""
         return self.actors.setdefault(who, Actor())
 
     def _member_ids(self, who: str, fields: Fields) -> tuple[str, str]:
@@ -138,7 +138,7 @@ class Group:
         return answer
 
     def _wait(self, who: str, fields: Fields) -> Any:
-        """The answer to what it asked, when its time has come."""
+        """Waits for the answer to the client's parked request, and returns it."""
         return self.steps.wait_for(who)
 
     def _first(self, who: str, fields: Fields) -> Any:
@@ -220,7 +220,7 @@ class Group:
         )
 
     def _txn(self, who: str, fields: Fields) -> Any:
-        """TxnOffsetCommit in a transaction of the group's own, which version 5 begins."""
+        """TxnOffsetCommit in the group's own transaction, which version 5 begins implicitly."""
         version = int(fields.get("v", 5))
         if not self._producers:
             self._producers = [self._producer(port) for port in self.steps.ports]
@@ -242,7 +242,7 @@ class Group:
             return self.steps.ask(who, request, version)
 
     def _producer(self, port: int) -> tuple[int, int]:
-        """A producer under a transactional id that is called as the group."""
+        """The id and epoch of a producer whose transactional id is the group's name."""
         deadline = time.monotonic() + DEADLINE_S
         while (
             self.steps.wire.ask(port, FindCoordinatorRequest(self.name, 1), 3)["body"]["errorCode"]
@@ -252,7 +252,7 @@ class Group:
         return body["producerId"], body["producerEpoch"]
 
     def _leave(self, who: str, fields: Fields) -> Any:
-        """``members=a,ghost,/i,b/i``: by name, by instance id, or both; without it, the client itself."""
+        """``members=a,ghost,/i,b/i`` names members by client, instance id, or both. Default: the client itself."""
         version = int(fields.get("v", 4))
 
         def request(side: int) -> Message:
@@ -319,7 +319,7 @@ class Group:
 
 
 def play(both: TwoBrokers, name: str, topic: str, scripts: Iterable[str]) -> list[Any]:
-    """Plays scripts one after the other in a group of their own; all that was answered."""
+    """Runs scripts one after the other in a new group. Returns all answers."""
     group = Group(both, name, topic)
     try:
         for script in scripts:

@@ -21,7 +21,7 @@ from parity.world import Names
 
 
 class GroupQuestions:
-    """Draws what members of groups send, and what describes and deletes groups."""
+    """Draws requests of group members, and requests that describe and delete groups."""
 
     def __init__(self, draws: Draws) -> None:
         self._draw = draws
@@ -96,7 +96,8 @@ class GroupQuestions:
         group = self._draw.group()
         simple = rng.random() < 0.4
         topic, index, offset = self._draw.topic(), self._draw.partition(), rng.randrange(100)
-        # With a refused offset alone a group comes into being in Kafka that its readers can't see until another commit.
+        # A commit without a member has no oversized metadata. If it were refused, Kafka would create a group that
+        # stays invisible to requests until the next commit.
         metadata = rng.choice(("", "note", None, "" if simple else "x" * 5000))
 
         def make(names: Names) -> Message:

@@ -1,7 +1,8 @@
-"""The same request to ours and to a real Kafka, answered now or later: each answer the same, in both sides' words.
+"""Sends the same requests to Odradek and to a real Kafka, and compares the answers, also the late ones.
 
-A request that is parked stays so; as soon as one side answers it, the other has to. Ids that each broker makes itself
-are told by names, which are learnt when they are given.
+A broker parks a request if it answers later. Both brokers must park the same requests: as soon as one answers a
+parked request, the other must too. Each broker makes its own ids; they are compared by common names, which are
+assigned when an id first appears.
 """
 
 import itertools
@@ -25,18 +26,18 @@ OURS, KAFKA = 0, 1
 WITHOUT_MEANING = frozenset({"throttleTimeMs", "errorMessage", "clientHost", "topicId"})
 UNORDERED = frozenset({"members", "topics", "partitions", "groups"})
 FIRST_REBALANCE_MS = 5
-"""A group's first rebalance ends by a timer that is due at once, which ours looks at within two milliseconds."""
+"""The first rebalance of a group ends by a timer that is due at once. Odradek runs it within two milliseconds."""
 LOOKS = (DescribeGroupsRequest, ListGroupsRequest, OffsetFetchRequest)
 
 
 Answered = tuple[str, Message, int, list[Any]]
-"""Who asked what in which version, and both answers."""
+"""Client, request, version, and the answers of both brokers."""
 Learn = Callable[[list[Answered]], None]
-"""Sees answers before they are compared."""
+"""Called with answers before they are compared, to learn ids from them."""
 
 
 class InStep:
-    """The requests about one group that are not answered yet. Each has its own connection until then."""
+    """The requests about one group, and those that are parked. A parked request has its own connection."""
 
     _connections = itertools.count()
 
@@ -49,11 +50,11 @@ class InStep:
         self._learn = learn
         self._names: tuple[dict[str, str], dict[str, str]] = ({}, {})
         self._parked: dict[str, tuple[str, Message, int]] = {}
-        """Connection -> who asked what in which version."""
+        """Connection -> client, request and version."""
         self._idle: list[str] = []
 
     def ask(self, who: str, request: Callable[[int], Message], version: int, *, may_park: bool = False) -> Any:
-        """Sends what ``request`` makes for each broker. Returns our answer, None if the request waits."""
+        """Sends a request to both brokers; ``request`` makes it for each. Returns our answer; None if it is parked."""
         connection = self._idle.pop() if self._idle else self._opened()
         sent = [
             sending(port, request(side), version, connection, who or "admin") for side, port in enumerate(self.ports)
@@ -73,14 +74,17 @@ class InStep:
         return next((bodies[OURS] for _, one, _, bodies in answered if one is asked), None)
 
     def _opened(self) -> str:
-        """A connection that both have taken: the first request of a new one may be read after the next question."""
+        """Opens a connection and sends one request over it.
+
+        A broker may read the first request of a new connection after the next request of another connection.
+        """
         connection = f"{self.group}-{next(self._connections)}"
         for port in self.ports:
             self.wire.ask(port, DescribeGroupsRequest([self.group]), 5, connection)
         return connection
 
     def wait_for(self, who: str) -> Any:
-        """Waits until what a client asked is answered, if it is not yet."""
+        """Waits for the answers to a client's parked request. Returns ours; None if no request is parked."""
         connection = next((connection for connection, one in self._parked.items() if one[0] == who), None)
         if connection is None:
             return None
@@ -89,16 +93,16 @@ class InStep:
         return answered[0][3][OURS]
 
     def _settle(self, answered: list[Answered]) -> None:
-        """Learns from what was answered, and compares it."""
+        """Learns ids from answers, then compares the answers."""
         self._learn(answered)
         for one in answered:
             self._compare(*one)
 
     def _collected(self, first: Sequence[Order] = (), *, wait_ms: int = 0) -> list[Answered]:
-        """The answers to waiting requests, the newest first.
+        """The answers to parked requests that have arrived, the newest request first.
 
-        If one broker has answered, so must the other. ``first``: orders that come before; ``wait_ms``: how long ours
-        may take for the newest.
+        If one broker has answered, waits for the other. ``first``: orders to run before. ``wait_ms``: how long to
+        wait for our answer to the newest request.
         """
         if not self._parked:
             return []
@@ -113,16 +117,16 @@ class InStep:
         ]
 
     def _barrier(self, side: int) -> list[Order]:
-        """Another question: once it is answered, what is not answered of what came before is parked.
+        """A request that acts as a barrier: after its answer, every earlier request without an answer is parked.
 
-        Both brokers handle the requests of all connections in order (KAFKA_KEYS), but one that came a moment earlier
-        may be read a moment later; Kafka hands them on, so it is asked twice.
+        Both brokers handle the requests of all connections in order (KAFKA_KEYS). A broker may still read an earlier
+        request slightly later, and Kafka passes requests between threads, so Kafka gets the barrier twice.
         """
         port = self.ports[side]
         return [sending(port, DescribeGroupsRequest([self.group]), 5, "barrier"), receiving(port, "barrier")]
 
     def _received(self, connection: str, *known: Answer) -> Answered:
-        """What both answer on a connection; ``known``: what is there already."""
+        """Takes the answers of both brokers to a connection's request. ``known``: those that were already received."""
         who, request, version = self._parked.pop(connection)
         bodies = []
         for port, answer in zip(self.ports, known or ({"timeout": True},) * 2, strict=True):
@@ -135,11 +139,11 @@ class InStep:
         ours, kafka = self._both(bodies)
         deadline = time.monotonic() + DEADLINE_S
         while ours != kafka and isinstance(request, LOOKS) and time.monotonic() < deadline:
-            # What a timer or a marker does comes when it comes.
+            # Timers and transaction markers take effect at a time of each broker's own.
             ours, kafka = self._both([self.wire.ask(port, request, version)["body"] for port in self.ports])
         asked = f"{who} {request.NAME} version {version}"
         if ours != kafka and self._parked:
-            # The other members' answers are on their way, and say what they are called.
+            # The answers to other members may be on their way; ids are learnt from them.
             self._settle(self._collected())
             ours, kafka = self._both(bodies)
         assert ours == kafka, f"{asked} after {'; '.join(self.commands)}\nours:  {ours}\nKafka: {kafka}"
@@ -149,19 +153,19 @@ class InStep:
         return [self._comparable(side, body) for side, body in enumerate(bodies)]
 
     def name(self, name: str, ours: str, kafka: str) -> None:
-        """From now on both sides call what each calls so by one name."""
+        """Assigns a common name to our id and Kafka's id of the same thing."""
         self._names[OURS][ours] = self._names[KAFKA][kafka] = f"{name}{len(self._names[OURS])}"
 
     def real(self, side: int, name: str) -> str:
-        """The name on one side of the thing with this name."""
+        """The id that one broker has for a common name; the name itself if it has none."""
         return next((real for real, known in self._names[side].items() if known == name), name)
 
     def name_of(self, side: int, real: str) -> str | None:
-        """The name of what one side calls so."""
+        """The common name of one broker's id; None if it has none."""
         return self._names[side].get(real)
 
     def learn_members(self, bodies: list[Any]) -> None:
-        """Others may be told of a member before it has its own answer."""
+        """Names new members in answers to others: their ids may appear there before their own answers arrive."""
         unnamed = [
             sorted(
                 (str(one.get("clientId")), str(one.get("metadata")), one["memberId"])
@@ -174,7 +178,7 @@ class InStep:
             self.name("somebody", ours[2], kafka[2])
 
     def _comparable(self, side: int, node: Any, key: str = "") -> Any:
-        """An answer in both sides' words, without times, hosts and texts."""
+        """An answer with common names for ids, without times, hosts and texts."""
         if isinstance(node, dict):
             return {
                 name: self._comparable(side, value, name) for name, value in node.items() if name not in WITHOUT_MEANING
@@ -187,11 +191,11 @@ class InStep:
         return self._names[side].get(node, node) if isinstance(node, str) else node
 
     def free(self, who: str) -> bool:
-        """Whether the client waits for nothing."""
+        """Returns True if the client has no parked request."""
         return all(asking != who for asking, _, _ in self._parked.values())
 
     def close(self) -> None:
-        """Looks whether both leave the same unanswered, and leaves no connection behind."""
+        """Checks that both brokers still park the same requests, and closes all connections."""
         self._settle(self._collected(self._barrier(KAFKA)))
         opened = ["barrier", *self._idle, *self._parked]
         self.wire.all(

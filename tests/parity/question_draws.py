@@ -1,4 +1,4 @@
-"""What random questions are made of: topics, partitions, groups, epochs and records, drawn by one seed."""
+"""The parts of random requests: topics, partitions, groups, epochs and records, drawn from one seed."""
 
 import random
 from collections.abc import Callable
@@ -15,11 +15,11 @@ BASE_TIME_MS = 1_700_000_000_000
 
 Make = Callable[[Names], Message]
 Question = tuple[int, Make]
-"""A version, and what makes the request for one broker."""
+"""A version, and a function that makes the request for one broker."""
 
 
 class Draws:
-    """Draws parts of questions; the same seed draws the same ones."""
+    """Draws parts of requests. The same seed draws the same parts."""
 
     def __init__(self, seed: int, versions: Callable[[type[Message]], tuple[int, int]]) -> None:
         """``versions``: the lowest and highest version of a request that both brokers serve."""
@@ -27,28 +27,28 @@ class Draws:
         self._versions = versions
 
     def version(self, request: type[Message]) -> int:
-        """A version of the request, the newest one a little more often."""
+        """A version of the request. The newest version is drawn more often than the others."""
         lowest, highest = self._versions(request)
         return highest if self.rng.random() < 0.3 else self.rng.randint(lowest, highest)
 
     def topic(self) -> str:
-        """A topic that may be there."""
+        """A topic that may exist."""
         return self.rng.choice(TOPICS) if self.rng.random() < 0.93 else "nowhere"
 
     def partition(self) -> int:
-        """A partition that may be there."""
+        """A partition that may exist."""
         return self.rng.choice((0, 0, 0, 1, 1, 2, 7, -1))
 
     def group(self) -> str:
-        """A group that may be there."""
+        """A group that may exist."""
         return self.rng.choice(GROUPS) if self.rng.random() < 0.9 else self.rng.choice(("", "unknown"))
 
     def epoch(self) -> int:
-        """A leader epoch: mostly not said, sometimes right, sometimes wrong."""
+        """A leader epoch: mostly unset, sometimes correct, sometimes wrong."""
         return self.rng.choice((-1, -1, -1, 0, 0, 1))
 
     def records(self) -> bytes:
-        """One batch, or what is none (not null: Kafka 4.3 never answers that)."""
+        """One batch or an invalid one, but never null: Kafka 4.3 does not answer null records."""
         rng = self.rng
         kind = rng.random()
         if kind < 0.03:

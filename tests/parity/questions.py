@@ -1,4 +1,4 @@
-"""Random questions for two brokers: each drawn once, then made for each broker with its own names for things."""
+"""Random requests for two brokers. Each is drawn once, then made for each broker with that broker's ids."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from parity.topic_questions import TopicQuestions
 
 
 class Questions:
-    """Draws questions; the same seed draws the same ones."""
+    """Draws requests. The same seed draws the same requests."""
 
     def __init__(self, seed: int, versions: Callable[[type[Message]], tuple[int, int]]) -> None:
         """``versions``: the lowest and highest version of a request that both brokers serve."""
@@ -54,12 +54,12 @@ class Questions:
         ]
 
     def opening(self) -> list[Question]:
-        """The state before the first question: some topics."""
+        """The requests that set up the initial state: some topics."""
         made = [("apples", 3), ("pears", 2), ("plums", 1)]
         topics = [CreateTopicsRequest.CreatableTopic(name, count, 1) for name, count in made]
         return [(7, lambda names: CreateTopicsRequest(topics, 5000))]
 
     def next(self) -> Question:
-        """The next question."""
+        """The next request."""
         weights = [weight for weight, _ in self._kinds]
         return self._rng.choices([draw for _, draw in self._kinds], weights)[0]()

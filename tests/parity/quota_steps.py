@@ -1,4 +1,4 @@
-"""Both brokers under the same client quotas, asked at the same time."""
+"""Sends requests to both brokers at the same time, under the same client quotas."""
 
 import contextlib
 import time
@@ -26,16 +26,16 @@ def quota(entity: Mapping[str, str | None], key: str, value: float | None) -> En
 
 
 class QuotaSteps:
-    """The same steps on ours and on Kafka."""
+    """Runs the same steps on Odradek and on Kafka."""
 
     def __init__(self, both: TwoBrokers) -> None:
         self._wire = both.wire
         self._ports = both.ours.port, both.kafka.port
         self._connections = 0
         self._longest_ms = 0.0
-        """The longest that a request has taken since the quotas are set, apart from the mute before it."""
+        """The longest time of a request since the quotas were set, without the time that its connection was muted."""
         self._mute_ms: dict[str, int] = {}
-        """The throttle time of the last answers to each connection."""
+        """Connection -> the longer throttle time of its last two answers."""
 
     def connection(self) -> str:
         """The name of a new connection."""
@@ -43,7 +43,7 @@ class QuotaSteps:
         return f"quotas-{id(self)}-{self._connections}"
 
     def ask(self, request: Message, version: int, connection: str = "quotas", client_id: str = "wire") -> list[Any]:
-        """Our answer and Kafka's, to requests that are sent at one time."""
+        """Sends a request to both brokers at the same time. Returns our answer and Kafka's."""
         begun = time.monotonic()
         for port in self._ports:
             self._wire.send(port, request, version, connection, client_id)
@@ -57,7 +57,7 @@ class QuotaSteps:
 
     @contextlib.contextmanager
     def limited(self, *entries: Entry) -> Iterator[str]:
-        """Sets quotas as long as the block lasts. Gives the name of a new connection."""
+        """Sets quotas for the duration of the block. Yields the name of a new connection."""
         self._limit(*entries)
         self._longest_ms = 0.0
         try:
@@ -66,7 +66,7 @@ class QuotaSteps:
             self.unlimit(*entries)
 
     def _limit(self, *entries: Entry) -> None:
-        """Sets quotas, and waits until both enforce them: Kafka does so a little after it has answered."""
+        """Sets quotas, and waits until both brokers enforce them. Kafka enforces them shortly after its answer."""
         probed = Entry([Entity("client-id", PROBE)], [Operation("request_percentage", HARDLY_ANY)])
         for body in self.ask(AlterClientQuotasRequest([*entries, probed]), 1):
             assert all(entry["errorCode"] == 0 for entry in body["entries"]), body
@@ -75,7 +75,7 @@ class QuotaSteps:
             assert time.monotonic() < deadline, "the quotas are not enforced"
 
     def unlimit(self, *entries: Entry) -> None:
-        """Removes quotas, and waits until both show that."""
+        """Removes quotas, and waits until neither broker shows them."""
         gone = [Entry(entry.entity, [Operation(op.key, remove=True) for op in entry.ops]) for entry in entries]
         self.ask(AlterClientQuotasRequest([*gone, quota({"client-id": PROBE}, "request_percentage", None)]), 1)
         deadline = time.monotonic() + DEADLINE_S
@@ -86,8 +86,10 @@ class QuotaSteps:
         return self.ask(ApiVersionsRequest("wire", "1"), 3, connection, PROBE)
 
     def same_throttle_times(self, answers: list[Any], least_ms: int = 0) -> int:
-        """Kafka's throttle time. Ours is the same within 5 %, or within the time that passes between two requests: on
-        a busy machine, one broker may serve a request later than the other by the longest that any has taken.
+        """Asserts that both throttle times agree. Returns Kafka's.
+
+        They may differ by 5 %, by 150 ms, or by the longest time of a request: on a busy machine, one broker may serve
+        a request that much later than the other.
         """
         ours, kafka = (answer["throttleTimeMs"] for answer in answers)
         assert abs(ours - kafka) <= max(0.05 * kafka, 150, self._longest_ms), f"ours: {ours} ms, Kafka: {kafka} ms"

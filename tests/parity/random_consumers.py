@@ -1,10 +1,11 @@
-"""Random members of one consumer group, for Odradek and a real Kafka: the answers and the stored records must be equal.
+"""Random members of one consumer group on Odradek and a real Kafka: answers and stored records must be equal.
 
-Three consumers, two that share an instance id, and one member of the classic protocol join, report their partitions or
-other ones, send wrong epochs, commit, leave and return; sometimes the group changes its protocol. Only one topic has
-partitions, because the assignment of several depends on their ids. Left out are a classic member with an id in an empty
-consumer group, which Kafka then forgets until it loads the partition again, and one that joins without a subscription
-(docs/groups.md).
+The members are three consumers, two that share an instance id, and one member of the classic protocol. They join,
+report their own or other partitions, send wrong epochs, commit, leave and return. Sometimes the group changes its
+protocol. Only one topic has partitions, because an assignment of several topics depends on their ids.
+
+Two cases are left out (docs/groups.md). A classic member with an id joins an empty consumer group: Kafka then forgets
+the group until it loads the partition again. A classic member joins without a subscription.
 """
 
 import base64
@@ -21,16 +22,20 @@ from parity.two_brokers import TwoBrokers
 TOPIC, PARTITIONS = "cg-random", 5
 CONSUMERS = ("a", "b", "d")
 STATIC = {"e": "i", "f": "i"}
-"""No two of all names fall into one bucket of Kafka's hash map: within one the order hangs on its history."""
+"""Instance ids of the static members.
+
+All member names fall into different buckets of Kafka's hash map, because the order within a bucket depends on its
+history.
+"""
 CLASSIC = "c"
 LOOKS_ALWAYS = "CONSUMERS_LOOK" in os.environ
-"""Compares the whole group after every command: to find where a difference began."""
+"""Compares the whole group after every command, to find the command that caused a difference."""
 
 Command = Callable[[Members], Any]
 
 
 def make_topic(both: TwoBrokers) -> None:
-    """Creates the topic, and waits until both coordinators know it."""
+    """Creates the topic on both brokers, and waits until both coordinators know it."""
     for port, is_ours in ((both.ours.port, True), (both.kafka.port, False)):
         side = Side(both.wire, port, is_ours)
         side.topic(TOPIC, PARTITIONS)
@@ -42,24 +47,24 @@ def make_topic(both: TwoBrokers) -> None:
 
 
 class RandomConsumers:
-    """One group's random life on both sides."""
+    """The random history of one group on both brokers."""
 
     def __init__(self, both: TwoBrokers, name: str, seed: int) -> None:
-        """``name``: the group's."""
+        """``name``: the group's name."""
         self.random = random.Random(seed)
         self.sides = []
         for port, is_ours in ((both.ours.port, True), (both.kafka.port, False)):
             side = Side(both.wire, port, is_ours)
             side.learn_ids(TOPIC)
             members = Members(side, name)
-            # A consumer group takes a classic member under the id that it brings.
+            # A consumer group accepts the id that a classic member brings.
             members.ids[CLASSIC] = CLASSIC
             self.sides.append(members)
         self.owned: dict[str, dict[str, list[int]]] = {}
         self.said: list[str] = []
 
     def step(self) -> None:
-        """One command."""
+        """Runs one command."""
         what, command = self._next()
         self.said.append(what)
         answer = self._both(command)
@@ -69,12 +74,12 @@ class RandomConsumers:
             self.owned[what.split()[0]] = _owned(answer["assignment"])
 
     def end(self) -> int:
-        """Looks at the group; how many questions were asked."""
+        """Compares the group a last time. Returns the number of requests."""
         self._both(lambda members: members.describe())
         return len(self.said) + 1
 
     def stored(self) -> None:
-        """Compares what was stored of the group."""
+        """Compares the stored records of the group."""
         self._both(lambda members: members.told_records())
 
     def _both(self, command: Command) -> Any:
@@ -167,4 +172,4 @@ def _owned(assignment: Any) -> dict[str, list[int]]:
 
 
 NOTHING = b"\x00\x01\x00\x00\x00\x00\xff\xff\xff\xff"
-"""An assignment of nothing, as a leader writes it."""
+"""An empty assignment, as the leader of a classic group writes it."""

@@ -1,9 +1,9 @@
-"""Random members of one group of the classic protocol, put to ours and to a real Kafka in step.
+"""Random members of one classic group, on Odradek and a real Kafka in step.
 
-Joins that are parked, replaced static members, commits and leaves at any moment, transactions, and requests of those
-who should be silent. Two things are left out, since they are answered by chance or not at all by Kafka: a leader that
-leaves more than one other behind (the next one is the first of a hash map of random ids), and a request in the place of
-one that is parked.
+Joins are parked, static members are replaced, members commit and leave at any time, transactions commit offsets, and
+members send requests that they should not send. Two cases are left out, because Kafka answers them randomly or not at
+all: a leader that leaves at least two members behind (the next leader is the first of a hash map of random ids), and a
+second request of a member whose request is parked.
 """
 
 import random
@@ -14,15 +14,15 @@ from parity.two_brokers import TwoBrokers
 TOPIC = "random-members"
 DYNAMIC = "abc"
 STATIC = {"s": "i", "u": "i", "t": "j"}
-"""Who has which instance id; two share one, and fence each other."""
+"""Member -> instance id. Two members share an id, and fence each other."""
 UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID = 25, 82
 
 
 class RandomMembers:
-    """One group's random life."""
+    """The random history of one group."""
 
     def __init__(self, both: TwoBrokers, name: str, seed: int) -> None:
-        """``name``: the group's."""
+        """``name``: the group's name."""
         self.random = random.Random(seed)
         self.group = Group(both, name, TOPIC)
         self.leader: str | None = None
@@ -38,12 +38,12 @@ class RandomMembers:
             self._learn()
 
     def end(self) -> int:
-        """The number of commands that were sent. Some need two requests and some none."""
+        """Closes the connections. Returns the number of commands. A command sends up to two requests, or none."""
         self.group.steps.close()
         return len(self.group.steps.commands)
 
     def _learn(self) -> None:
-        """Learns which member leads, and which has lost its id."""
+        """Learns which member is the leader, and which members have lost their ids."""
         seen = self.group.steps.seen
         for asked, answer in seen[self.read :]:
             if " JoinGroupRequest " not in asked:
@@ -99,8 +99,8 @@ class RandomMembers:
         actor = self.group.actor(who)
         shared = [one for one, instance_id in STATIC.items() if instance_id == actor.instance_id]
         if not all(map(self.group.steps.free, shared)):
-            return None  # Kafka never answers a SyncGroup whose member leaves, and ours does (docs/groups.md)
-        # A static member that was replaced leaves in the name of the one that replaced it.
+            return None  # Odradek answers the SyncGroup of a member that leaves, Kafka never does (docs/groups.md)
+        # If a replaced static member leaves, its instance id removes the member that replaced it.
         may_lead = self.leader is None or self.leader == self._name(who) or actor.instance_id is not None
         if may_lead and self.group.member_count() > 2:
             return None

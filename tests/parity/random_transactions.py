@@ -1,4 +1,4 @@
-"""Random lives of a transactional id that two producers share, put to ours and to a real Kafka step by step."""
+"""Random histories of a transactional id that two producers share, on Odradek and a real Kafka step by step."""
 
 import random
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ Step = tuple[str, dict[str, Any]]
 
 
 def random_steps(seed: int) -> Iterator[Step]:
-    """Steps of two producers, of the old protocol of transactions or of the new one; without end."""
+    """An endless sequence of steps of two producers, in the old transaction protocol or the new one."""
     rng = random.Random(seed)
     speaks = {"a": rng.choice((1, 2)), "b": rng.choice((1, 2))}
     yield "init", {"who": "a"}
@@ -29,12 +29,12 @@ def random_steps(seed: int) -> Iterator[Step]:
 
 
 def name_and_version(rng: random.Random, name: str, who: str) -> Step:
-    """A step of the old protocol alone."""
+    """A step of the old protocol only."""
     return name, {"who": who, "version": rng.choice((1, 3))}
 
 
 class RandomTransactions:
-    """One transactional id's random life on both sides."""
+    """The random history of one transactional id on both brokers."""
 
     def __init__(self, both: TwoBrokers, name: str, seed: int) -> None:
         """``name``: the transactional id."""
@@ -51,13 +51,13 @@ class RandomTransactions:
             return
         index = arguments.pop("index", None)
         if name == "produce" and self._is_sent(who, index):
-            return  # what Kafka says to the next batch hangs on whether it verified this one (docs/differences.md)
+            return  # Kafka's answer to the next batch depends on whether it verified this one (docs/differences.md)
         positional = (who,) if index is None else (who, index)
         self._said.append(f"{name} {positional} {arguments}")
         self._compare([getattr(side, name)(*positional, **arguments) for side in self.sides])
 
     def _is_sent(self, who: str, index: int) -> bool:
-        """Whether the other producer, under the same id and epoch, has sent what this one would send next."""
+        """Returns True if the other producer, with the same id and epoch, has already used this one's next sequence."""
         one = self.sides[0].who(who)
         return any(
             (other.producer_id, other.producer_epoch) == (one.producer_id, one.producer_epoch)
@@ -66,7 +66,7 @@ class RandomTransactions:
         )
 
     def end(self) -> int:
-        """Compares what readers see; how many questions were asked."""
+        """Compares the final state that readers see. Returns the number of requests."""
         self._compare([side.seen() for side in self.sides])
         return len(self._said)
 

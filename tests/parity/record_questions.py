@@ -10,7 +10,7 @@ from parity.world import Names
 
 
 class RecordQuestions:
-    """Draws what reads and writes records."""
+    """Draws requests that read and write records."""
 
     def __init__(self, draws: Draws) -> None:
         self._draw = draws
@@ -18,7 +18,7 @@ class RecordQuestions:
     def produce(self) -> Question:
         version = self._draw.version(ProduceRequest)
         acks = self._draw.rng.choice((1, -1, -1, 1, 2))
-        # No partition twice: of two batches Kafka appends one, and answers for the other if that is refused.
+        # No partition is named twice. Kafka appends one of two batches, but answers for the other if that is refused.
         drawn = [
             (self._draw.topic(), self._draw.partition(), self._draw.records())
             for _ in range(self._draw.rng.choice((1, 1, 2)))

@@ -1,7 +1,7 @@
-"""The same request to two brokers with an authorizer, from clients at different loopback addresses.
+"""Sends the same requests to two brokers with an authorizer, from clients at different loopback addresses.
 
-One client may do everything and changes the ACLs, three others ask. They log in with PLAIN if the brokers have users
-(:data:`USER_KEYS`), or are all ``User:ANONYMOUS``.
+One client may do everything and changes the ACLs. Three others send the requests that are compared. Clients log in
+with PLAIN if the brokers have users (:data:`USER_KEYS`); otherwise each is ``User:ANONYMOUS``.
 """
 
 import os
@@ -40,22 +40,22 @@ from support.eventually import eventually
 
 ADMIN, USER, THE_BROKER = "127.0.0.9", "127.0.0.2", "127.0.0.1"
 USERS = {USER: "alice", "127.0.0.3": "bob", "127.0.0.4": "carol"}
-"""The address of each user who asks."""
+"""Address -> user, for the users whose requests are compared."""
 ANONYMOUS, ANYBODY = "User:ANONYMOUS", "User:*"
 OWNER = "User:admin"
-"""The owner of the delegation token that others may see. They also ask for a new one in this name."""
+"""The owner of the delegation token that others may see. Others also request a new token for this owner."""
 AUTHORIZER_KEYS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",  # else no client could create the first ACL
 }
 LASTING_MS = 36_000_000
-"""How long a member and a transaction last that are made once for all questions."""
+"""The timeout of the member and the transaction that are created once for all requests."""
 LASTING_KEYS = {
     "group.consumer.max.session.timeout.ms": str(LASTING_MS),
     "group.consumer.session.timeout.ms": str(LASTING_MS),
     "transaction.max.timeout.ms": str(LASTING_MS),
 }
-"""The keys of a broker that allow it."""
+"""Broker configs that allow LASTING_MS."""
 _PLAIN = (
     'org.apache.kafka.common.security.plain.PlainLoginModule required username="admin" password="a" '
     'user_admin="a" user_alice="a" user_bob="a" user_carol="a";'
@@ -71,7 +71,7 @@ USER_KEYS = {
     "delegation.token.expiry.check.interval.ms": "86400000",
     **LASTING_KEYS,
 }
-"""The keys of a broker with the authorizer and users; its only listener for clients is called PLAINTEXT."""
+"""Broker configs for the authorizer and users. The only client listener is named PLAINTEXT."""
 TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
 TRANSACTIONAL = AclResourceType.TRANSACTIONAL_ID
 TOKEN, USER_TYPE = AclResourceType.DELEGATION_TOKEN, AclResourceType.USER
@@ -98,31 +98,31 @@ class Secured:
     """One of the two brokers, with an authorizer."""
 
     def __init__(self, port: int, *, has_users: bool = False) -> None:
-        """``has_users``: whether clients must log in."""
+        """``has_users``: clients must log in."""
         self.port = port
         self.has_users = has_users
         self.topic_ids: dict[str, bytes] = {}
         self._lines: dict[str, socket.socket] = {}
 
     def ask(self, request: Message, version: int, host: str = ADMIN) -> Any:
-        """The answer to a client at this address; None if the connection was closed instead."""
+        """The answer to a client at this address; None if the broker closed the connection."""
         self.send(request, version, host)
         return self.receive(request, version, host)
 
     def send(self, request: Message, version: int, host: str) -> None:
-        """Asks without waiting for the answer."""
+        """Sends a request without waiting for its answer."""
         line = self._lines.get(host)
         if line is None:
             line = self._lines[host] = self.connect(host).socket
         line.sendall(encode_request(request, version, 7, "asking"))
 
     def connect(self, host: str) -> SaslLine:
-        """A connection from an address, which has logged in if there are users."""
+        """Opens a connection from an address, and logs in if the broker has users."""
         line = SaslLine(self.port, host)
         return line.plain(USERS.get(host, "admin"), "a") if self.has_users else line
 
     def receive(self, request: Message, version: int, host: str) -> Any:
-        """The answer to what was sent last; None if the connection was closed instead."""
+        """The answer to the request that was sent last; None if the broker closed the connection."""
         line = self._lines[host]
         size = self._read(line, 4)
         if size is None:
@@ -150,14 +150,14 @@ class Secured:
             line.close()
 
     def create_acls(self, acls: Sequence[Acl]) -> None:
-        """Creates ACLs, and waits until the broker knows them."""
+        """Creates ACLs, and waits until the broker shows them."""
         creations = [CreateAclsRequest.AclCreation(*acl) for acl in dict.fromkeys(acls)]
         results = self.ask(CreateAclsRequest(creations), 3).results
         assert not [one for one in results if one.error_code], results
         eventually("the broker knows the new ACLs", lambda: set(acls) <= self.acls())
 
     def delete_acls_of_users(self) -> None:
-        """Deletes the ACLs of the clients that ask, and waits until the broker knows it."""
+        """Deletes the ACLs of the three users, and waits until the broker no longer shows them."""
         one = DeleteAclsRequest.DeleteAclsFilter
         self.ask(DeleteAclsRequest([one(1, None, 1, None, host, 1, 1) for host in USERS]), 3)
         eventually("the broker knows that ACLs are gone", lambda: all(acl.host not in USERS for acl in self.acls()))
@@ -180,7 +180,7 @@ class Secured:
         }
 
     def prepare(self) -> None:
-        """Makes the topics, groups and the coordinators that the questions are about."""
+        """Creates the topics, groups and transactional ids of the requests, and waits for their coordinators."""
         everything = [
             Acl(
                 kind,
@@ -221,7 +221,7 @@ class Secured:
             self._prepare_what_lasts()
 
     def _prepare_what_lasts(self) -> None:
-        """A token, a member and a transaction, which no question changes."""
+        """Creates a token, a member and a transaction, which no request changes."""
         described = DescribeDelegationTokenRequest(None)
         if not self.ask(described, 3).tokens:
             self.ask(CreateDelegationTokenRequest(max_lifetime_ms=-1), 3)
@@ -278,7 +278,7 @@ def everything_allowed() -> list[Acl]:
 
 
 def cases() -> Iterator[tuple[str, list[Acl]]]:
-    """Nothing, everything, each operation alone, each operation denied."""
+    """Sets of ACLs: none, everything allowed, one operation allowed, one operation denied. Each has a name."""
     yield "nothing", []
     yield "everything", everything_allowed()
     yield "deletion of a topic that is missing", [of_user(TOPIC, AclOperation.DELETE, name="missing")]
@@ -293,7 +293,7 @@ def cases() -> Iterator[tuple[str, list[Acl]]]:
 
 
 def random_acls(seed: int, has_users: bool = False) -> list[Acl]:
-    """ACLs for the three users. ``has_users``: whether they have names; an ACL can then name one of them."""
+    """Random ACLs for the three users. ``has_users``: users have names, so an ACL may name one of them."""
     random = Random(seed)
     found = []
     for _ in range(random.randint(12, 48)):
@@ -313,7 +313,7 @@ def random_acls(seed: int, has_users: bool = False) -> list[Acl]:
 
 
 def only_alice() -> str:
-    """Always the address of alice: the ACLs of :func:`cases` are about her."""
+    """The address of alice. The ACLs of :func:`cases` apply to her requests."""
     return USER
 
 
@@ -323,9 +323,9 @@ def compare(
     questions: Sequence[Question],
     asker: Callable[[], str] = only_alice,
 ) -> list[str]:
-    """The questions that the two answer differently under these ACLs, with both answers.
+    """The requests that the two brokers answer differently under these ACLs, with both answers.
 
-    ``asker``: the address of the client that asks the next question.
+    ``asker``: returns the address of the client that sends the next request.
     """
     for side in sides:
         if acls:
@@ -348,9 +348,9 @@ def compare(
 
 
 def without_own(answer: Any) -> Any:
-    """An answer without the internal topics, which the two have at different times, paths and sizes of directories.
+    """An answer without internal topics, which each broker creates at its own time, and without paths and disk sizes.
 
-    Lists are sorted if their order differs by chance: Kafka's order of a member's topics depends on their random ids.
+    Lists without a fixed order are sorted. For example, Kafka orders a member's topics by their random ids.
     """
     if isinstance(answer.get("topics"), list):
         answer["topics"] = [
@@ -376,9 +376,9 @@ def without_own(answer: Any) -> Any:
 
 
 def ask_under_random_acls(secured: tuple[Secured, Secured], sets: int) -> None:
-    """Asks all questions under random ACLs, each as a random user.
+    """Sends all requests under random ACLs, each as a random user.
 
-    ACL_SEED and ACL_SETS in the environment repeat one.
+    The environment variables ACL_SEED and ACL_SETS repeat a run.
     """
     first = int(os.environ.get("ACL_SEED", "1"))
     for seed in range(first, first + sets):

@@ -1,7 +1,7 @@
-"""Random histories, seed after seed, several at a time. A failure prints the line that replays its seed alone.
+"""Runs random histories, one for each seed, several at a time. A failure prints the line that replays its seed.
 
-A history mostly waits for two brokers. Several therefore run at a time on threads, each with its own connections and
-groups. Within a history requests are sent one after the other, and depend only on the seed.
+A history ("life") mostly waits for the two brokers. Several therefore run at a time on threads, each with its own
+connections and groups. Within a history, requests are sent one after the other and depend only on the seed.
 """
 
 import contextlib
@@ -14,24 +14,24 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from parity.two_brokers import TwoBrokers
 
 AT_ONCE = int(os.environ.get("PARITY_AT_ONCE", "8"))
-"""How many lives; 1 to look whether a failure hangs on what others ask."""
+"""The number of histories that run at a time. 1 shows whether a failure depends on the requests of other histories."""
 
 FAILURES_AT_MOST = 10
 LOGGER = logging.getLogger(__name__)
 
 Life = Callable[[TwoBrokers, int], int]
-"""Lives that of a seed; how much that is, such as requests."""
+"""Runs the history of a seed. Returns its size, such as the number of requests."""
 
 
 def replay(variable: str, file: str) -> str:
-    """The line that replays a seed: `variable` gives `file`'s test_given_seed its seed."""
+    """The command that replays a seed, with {seed} for the seed. `variable` passes it to test_given_seed of `file`."""
     return f"{variable}={{seed}} pytest {os.path.relpath(file)} -k given_seed"
 
 
 def live_on(both: TwoBrokers, life: Life, seeds: Iterable[int], again: str, *, enough: float = math.inf) -> None:
-    """Seed after seed until there is none, that was lived, or too many lives have failed.
+    """Runs seeds until none is left, the histories' sizes add up to `enough`, or too many histories have failed.
 
-    `again` says what replays a seed, with {seed} in its place.
+    `again`: the command that replays a seed, with {seed} for the seed.
     """
     left = iter(seeds)
     lived = 0

@@ -1,4 +1,4 @@
-"""One of two brokers as a fixed case sees it: the same steps for ours and for Kafka, and what each answered."""
+"""One of the two brokers in a fixed test case. A scene runs the same steps on Odradek and on Kafka."""
 
 import contextlib
 import socket
@@ -30,7 +30,7 @@ DEADLINE_S = 60.0
 
 
 class Side:
-    """One broker, asked through Apache Kafka's own classes, or byte by byte."""
+    """One broker. Requests are encoded by Apache Kafka's classes, by our codec, or given as bytes."""
 
     def __init__(self, wire: Line, port: int, is_ours: bool) -> None:
         self.wire = wire
@@ -41,17 +41,17 @@ class Side:
     # Questions.
 
     def answer(self, request: Message, version: int, connection: str = "main") -> Answer:
-        """Whatever comes back: a body, or the end of the connection."""
+        """Sends a request. Returns the answer with its body, or with the end of the connection."""
         return self.wire.ask(self.port, request, version, connection)
 
     def ask(self, request: Message, version: int, connection: str = "main") -> Any:
-        """The body of the answer; there must be one."""
+        """Sends a request. Returns the body of the answer; asserts that there is one."""
         answer = self.answer(request, version, connection)
         assert "body" in answer, f"{request.NAME} version {version} to {'ours' if self.is_ours else 'Kafka'}: {answer}"
         return answer["body"]
 
     def send(self, request: Message, version: int, connection: str) -> None:
-        """Asks and does not wait."""
+        """Sends a request without waiting for its answer."""
         self.wire.send(self.port, request, version, connection)
 
     def receive(self, connection: str) -> Any:
@@ -74,7 +74,7 @@ class Side:
             return frames
 
     def raw(self, request: Message, version: int, client_id: str | None = "raw") -> Message:
-        """Asks through our own codec, which keeps the bytes of records; there must be an answer."""
+        """Sends a request through our codec, which keeps the bytes of records. Asserts that there is an answer."""
         frames = self.exchange(encode_request(request, version, 7, client_id))
         assert frames, f"{request.NAME} version {version}: the connection was closed"
         position = 4 + response_header_version(request.API_KEY, version)
@@ -82,10 +82,10 @@ class Side:
         response: Message = decode(response_class, version, frames[0], position)[0]
         return response
 
-    # What scenes are made of.
+    # Steps of scenes.
 
     def topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
-        """Creates a topic and waits until all of it is led; nothing of it ever expires."""
+        """Creates a topic without retention, and waits until each partition has a leader."""
         wanted = {"retention.ms": "-1", **(configs or {})}
         topic_configs = [CreateTopicsRequest.CreatableTopicConfig(key, value) for key, value in wanted.items()]
         creatable = CreateTopicsRequest.CreatableTopic(name, partitions, 1, [], topic_configs)
@@ -93,7 +93,7 @@ class Side:
         while True:
             response = self.raw(CreateTopicsRequest([creatable], 10_000), 7)
             created = response.topics[0]  # type: ignore[attr-defined]
-            if created.error_code != 36 or time.monotonic() > deadline:  # a deletion that is under way
+            if created.error_code != 36 or time.monotonic() > deadline:  # a topic of this name is still being deleted
                 break
         assert created.error_code == 0, created
         self.topic_ids[name] = created.topic_id
@@ -101,13 +101,13 @@ class Side:
         return name
 
     def learn_ids(self, *names: str) -> None:
-        """Learns the ids of topics, of all where none is named."""
+        """Learns the ids of the named topics; without names, of all topics."""
         topics = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
         response = self.raw(MetadataRequest(topics=topics or None), 12)
         self.topic_ids = {topic.name: topic.topic_id for topic in response.topics}  # type: ignore[attr-defined]
 
     def wait_for_leaders(self, name: str, partitions: int) -> None:
-        """Waits until every partition of a topic answers."""
+        """Waits until the leader of every partition of a topic answers."""
         wanted = [
             ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)
         ]
@@ -117,13 +117,13 @@ class Side:
             assert time.monotonic() < deadline, f"{name} is not led"
 
     def end_offset(self, topic: str, partition: int) -> int:
-        """The offset that the next record gets."""
+        """The log end offset of a partition."""
         wanted = ListOffsetsRequest.ListOffsetsPartition(partition_index=partition, timestamp=-1)
         body = self.ask(ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic(topic, [wanted])]), 1)
         return int(body["topics"][0]["partitions"][0]["offset"])
 
     def group(self, name: str) -> str:
-        """A group's name, once its coordinator serves it."""
+        """Waits until the group's coordinator serves it. Returns the group's name."""
         deadline = time.monotonic() + DEADLINE_S
         while (
             self.ask(FindCoordinatorRequest(name), 2)["errorCode"] or self.ask(OffsetFetchRequest(name), 7)["errorCode"]
@@ -134,18 +134,18 @@ class Side:
     def produce(
         self, topic: str, records: bytes | None, *, partition: int = 0, acks: int = -1, version: int = 9
     ) -> Any:
-        """Produces and returns the partition's answer."""
+        """Produces to a partition. Returns the partition's answer."""
         body = self.ask(produce_request(topic, records, partition=partition, acks=acks), version)
         return body["responses"][0]["partitionResponses"][0]
 
     def producer_id(self) -> tuple[int, int]:
-        """A new idempotent producer: its id and epoch."""
+        """The id and epoch of a new idempotent producer."""
         body = self.ask(InitProducerIdRequest(None, 1000), 0)
         assert body["errorCode"] == 0
         return body["producerId"], body["producerEpoch"]
 
     def fetch(self, topic: str, offset: int, *, version: int = 12, **fields: Any) -> Any:
-        """Fetches one partition without a session and returns the body."""
+        """Fetches one partition without a session. Returns the body."""
         return self.ask(fetch_request([self.wanted(topic, offset, **fields.pop("partition", {}))], **fields), version)
 
     def batches(self, topic: str, offset: int = 0, partition: int = 0) -> list[dict[str, Any]]:
@@ -168,7 +168,7 @@ class Side:
         ]
 
     def wanted(self, topic: str, offset: int = 0, **fields: Any) -> FetchRequest.FetchTopic:
-        """One partition of a Fetch request; fields as Kafka's FetchPartition."""
+        """One partition of a Fetch request. ``fields`` are named as in Kafka's FetchPartition."""
         partition = FetchRequest.FetchPartition(**{"fetch_offset": offset, "partition_max_bytes": 1 << 20, **fields})
         return FetchRequest.FetchTopic(topic, self.topic_ids.get(topic, ZERO_UUID), [partition])
 
@@ -184,7 +184,7 @@ def _exactly(opened: socket.socket, size: int) -> bytes:
 
 
 def fetch_request(topics: Sequence[FetchRequest.FetchTopic], **fields: Any) -> FetchRequest:
-    """A Fetch request that does not wait, unless ``fields`` say so."""
+    """A Fetch request. It does not wait, unless ``fields`` set a wait time."""
     return FetchRequest(**{"topics": list(topics), "max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1 << 20, **fields})
 
 
@@ -197,13 +197,13 @@ def produce_request(
 
 
 def batch(*times: int, key: bytes | None = b"k", size: int = 3, **fields: Any) -> bytes:
-    """A batch with a record for each time (ms after BASE_TIME_MS); fields as ``encode_batch``."""
+    """A batch with one record for each time (ms after BASE_TIME_MS). ``fields`` are those of ``encode_batch``."""
     records = [Record(i, BASE_TIME_MS + at, key, b"%d" % i * size, [("h", b"v")]) for i, at in enumerate(times)]
     return encode_batch(records, **fields)
 
 
 def same(both: TwoBrokers, scene: Callable[[Side], Any]) -> Any:
-    """Plays a scene on ours and on Kafka; what it saw must be the same, and is returned."""
+    """Plays a scene on Odradek and on Kafka. Asserts that the results are equal, and returns them."""
     ours = comparable(scene(Side(both.wire, both.ours.port, True)))
     kafka = comparable(scene(Side(both.wire, both.kafka.port, False)))
     assert ours == kafka, f"\nours:  {ours}\nKafka: {kafka}"

@@ -1,4 +1,4 @@
-"""ACLs decide at ours as they do at a real Kafka: every API, with each operation allowed and denied."""
+"""Odradek decides by ACLs as a real Kafka does: for every API, with each operation allowed and denied."""
 
 import os
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ from support.brokers.our_broker import OurBroker
 from support.kafka.real_kafka import RealKafka
 
 RANDOM_SETS = 26
-"""2,054 questions."""
+"""These sets make 2,054 requests."""
 pytestmark = pytest.mark.java
 
 
 class AuditedKafka(RealKafka):
-    """A Kafka that logs each question to its authorizer."""
+    """A Kafka that logs each authorization check."""
 
     def run(self, *options: str) -> None:
         """Starts it."""
@@ -33,7 +33,7 @@ class AuditedKafka(RealKafka):
 
 
 class Both(NamedTuple):
-    """The two brokers, and the real one's log."""
+    """The two brokers, and Kafka's log."""
 
     sides: tuple[Secured, Secured]
     kafka: AuditedKafka
@@ -53,14 +53,14 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
 
 
 def test_every_api_has_a_check() -> None:
-    """No API is served without a check, except those that tell nothing."""
+    """Every served API checks authorization, except those that reveal nothing."""
     assert set(CHECKS) | OPEN == set(ANNOUNCED)
     asked = {question.make(dict.fromkeys(TOPICS, bytes(16))).API_KEY for question in QUESTIONS}
     assert (set(CHECKS) | TOKEN_APIS | {ApiKey.FETCH}) - asked == set(), "an API without a question"
 
 
 def test_the_page_has_each_operation() -> None:
-    """The table of docs/security.md is that of Kafka's audit log."""
+    """The table of docs/security.md equals the checks in Kafka's audit log."""
     page = (Path(__file__).parent.parent.parent / "docs" / "security.md").read_text()
     rows = [line for line in page.partition("### What is checked where\n")[2].splitlines() if line.startswith("| ")]
     shown = [f"| {asked} | {'; '.join(map(': '.join, kinds.items()))} |" for asked, kinds in EXPECTED.items()]
@@ -69,28 +69,28 @@ def test_the_page_has_each_operation() -> None:
 
 @pytest.mark.ci
 def test_each_operation_allowed_and_denied(both: Both) -> None:
-    """Every API answers as Kafka's when an operation is the only one that is allowed, and the only one denied."""
+    """Every API answers as Kafka if only one operation is allowed, and if only one is denied."""
     differing = {name: found for name, acls in cases() if (found := compare(both.sides, acls, QUESTIONS))}
     assert not differing, "\n".join(f"{name}: {one[:1_500]}" for name, found in differing.items() for one in found)
 
 
 @pytest.mark.ci
 def test_random_acls(both: Both) -> None:
-    """Every API answers as Kafka's under random ACLs, whichever of three users asks."""
+    """Every API answers each of three users as Kafka does, under random ACLs."""
     ask_under_random_acls(both.sides, int(os.environ.get("ACL_SETS", RANDOM_SETS)))
 
 
 @pytest.mark.ci
 def test_each_operation_of_each_api_was_allowed_and_denied(both: Both) -> None:
-    """The tests above made the real Kafka ask all that it asks, and both answers came up."""
-    if table(covered(both)) != EXPECTED:  # the others have not run
+    """The tests above made the real Kafka run each of its checks, and each check was both allowed and denied."""
+    if table(covered(both)) != EXPECTED:  # the other tests have not run
         for _, acls in cases():
             compare(both.sides, acls, QUESTIONS)
         ask_under_random_acls(both.sides, RANDOM_SETS)
     print("\n".join(f"{asked:32} {kinds}" for asked, kinds in table(covered(both)).items()))
     assert table(covered(both)) == EXPECTED
     served = {*CHECKS, *TOKEN_APIS, ApiKey.FETCH}
-    without = {ApiKey.RENEW_DELEGATION_TOKEN, ApiKey.EXPIRE_DELEGATION_TOKEN}  # the owner and the renewers may
+    without = {ApiKey.RENEW_DELEGATION_TOKEN, ApiKey.EXPIRE_DELEGATION_TOKEN}  # need no ACL
     assert {question.api for question in covered(both)} == {api(key).name for key in served - without}
 
 
@@ -100,5 +100,5 @@ def covered(both: Both) -> Coverage:
 
 @pytest.mark.long
 def test_fifty_thousand_questions_under_random_acls(both: Both) -> None:
-    """Every API answers as Kafka's under 750 sets of random ACLs."""
+    """Every API answers as Kafka does, under 750 sets of random ACLs."""
     ask_under_random_acls(both.sides, int(os.environ.get("ACL_SETS", "750")))

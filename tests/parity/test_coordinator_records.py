@@ -1,7 +1,7 @@
 """Both brokers store equal records in ``__consumer_offsets`` and ``__transaction_state`` for the same scripts.
 
-Kafka's own formatters and serdes read every record of ours, and give back its bytes; ours reads every record of
-Kafka's, and writes the same bytes; and what a coordinator of ours loads from either is the same.
+Kafka's formatters and serdes decode each of our records and encode it to the same bytes. Odradek decodes each of
+Kafka's records and encodes it to the same bytes. Our coordinators load the same state from either broker's logs.
 """
 
 import json
@@ -34,20 +34,20 @@ TOPIC = "recorded"
 
 
 class StoredLog:
-    """The segments of one partition, as a coordinator reads them."""
+    """The segments of one partition, with the interface from which a coordinator loads."""
 
     def __init__(self, directory: Path) -> None:
         self._segments = sorted(directory.glob("*.log"))
 
     def read_batches(self) -> Iterator[bytes]:
-        """The stored batches, a segment at a time, up to the first incomplete one."""
+        """The stored batches, one segment at a time, up to the first incomplete batch."""
         for segment in self._segments:
             data = segment.read_bytes()
             whole = max((position + header.size_in_bytes for position, header in iterate_headers(data)), default=0)
             yield data[:whole]
 
     def records(self) -> Iterator[tuple[bytes, bytes | None]]:
-        """Keys and values, without those of control batches."""
+        """The keys and values of all records, without control batches."""
         for data in self.read_batches():
             for position, header in iterate_headers(data):
                 if not header.is_control:
@@ -57,7 +57,7 @@ class StoredLog:
 
 @pytest.fixture(scope="module", autouse=True)
 def played(both: TwoBrokers) -> None:
-    """Groups and transactions in every state on both."""
+    """Creates groups and transactions in every state on both brokers."""
     same(both, lambda side: side.topic(TOPIC, len(TRANSACTION_STATES)))
     for number, script in enumerate(GROUP_STATES.values()):
         play(both, f"recorded-{number}", TOPIC, [script])
@@ -104,7 +104,7 @@ def test_ours_reads_what_kafka_has_written(both: TwoBrokers) -> None:
                 record = decode(key, value)
                 assert record is not None
                 assert record.key_bytes() == key
-                # Kafka writes the topics of a transaction in the order of a hash map: the same bytes in another order.
+                # Kafka orders the topics of a transaction as a hash map does, so only the order of bytes may differ.
                 assert sorted(record.value_bytes() or b"") == sorted(value or b"")
                 again = decode(key, record.value_bytes())
                 assert getattr(again, "transaction", None) == getattr(record, "transaction", None)
@@ -115,7 +115,7 @@ def test_ours_reads_what_kafka_has_written(both: TwoBrokers) -> None:
 
 
 def groups_of(directory: Path) -> dict[str, Any]:
-    """The scripts' groups as a coordinator of ours loads them, without ids and times."""
+    """The scripts' groups as our coordinator loads them, without ids and times."""
     found: dict[str, Any] = {}
     for log in logs(directory, "__consumer_offsets"):
         core = GroupCore(GroupCoordinatorConfig(), lambda: "uuid")
@@ -159,7 +159,7 @@ def test_groups_that_are_loaded_from_either_are_the_same(both: TwoBrokers) -> No
 
 
 def transactions_of(directory: Path) -> dict[str, Any]:
-    """The scripts' transactions as a coordinator of ours loads them, without ids and times."""
+    """The scripts' transactions as our coordinator loads them, without ids and times."""
     found: dict[str, Any] = {}
     for log in logs(directory, "__transaction_state"):
         core = TransactionCore(TransactionCoordinatorConfig(), lambda: 0, lambda: 2, lambda: 0)

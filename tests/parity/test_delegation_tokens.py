@@ -1,5 +1,5 @@
-"""Delegation tokens of several users: our broker and a real Kafka answer random requests alike, and both log in with
-their tokens."""
+"""Odradek and a real Kafka answer random requests about several users' delegation tokens alike, and accept logins with
+the tokens."""
 
 import os
 import time
@@ -58,7 +58,7 @@ KAFKA_CONFIG = {
 USERS = ("admin", "alice", "bob", "carol")
 PERIODS_MS = (-5, -1, 0, 200_000_000, 600_000_000, 4_000_000_000, (1 << 63) - 1)
 ROUNDED_MS = 50_000_000
-"""Times are compared in these units: what both brokers do takes no quarter of one."""
+"""Times are compared in units of this length. A test takes less than a quarter of it."""
 STEPS = int(os.environ.get("TOKEN_STEPS", "250"))
 Renewer = CreateDelegationTokenRequest.CreatableRenewers
 Owner = DescribeDelegationTokenRequest.DescribeDelegationTokenOwner
@@ -77,7 +77,7 @@ class TokenSide:
             line.close()
 
     def allow(self) -> None:
-        """Alice may create tokens for Bob, Carol may see his."""
+        """Creates ACLs: Alice may create tokens for Bob, and Carol may see Bob's tokens."""
         creation, allow = CreateAclsRequest.AclCreation, AclPermission.ALLOW
         user, literal = AclResourceType.USER, PatternType.LITERAL
         create, describe = AclOperation.CREATE_TOKENS, AclOperation.DESCRIBE_TOKENS
@@ -88,7 +88,7 @@ class TokenSide:
         self.lines["admin"].ask(CreateAclsRequest(acls), 3)
 
     def described(self, user: str, owners: list[str] | None, version: int) -> list[tuple[object, ...]]:
-        """The tokens that a user sees, by their numbers."""
+        """The tokens that a user sees, identified by their numbers."""
         asked = None if owners is None else [Owner("User", owner) for owner in owners]
         answer = self.lines[user].ask(DescribeDelegationTokenRequest(asked), version)
         if answer.error_code:
@@ -106,7 +106,7 @@ class TokenSide:
         )
 
     def change(self, user: str, request: Message, version: int) -> tuple[object, ...]:
-        """Asks, waits until the broker knows of the change, and returns what must be equal."""
+        """Sends a request, and waits until the broker shows the change. Returns the comparable part of the answer."""
         answer = self.lines[user].ask(request, version)
         if not isinstance(request, CreateDelegationTokenRequest):
             eventually("the change is known", lambda: self._knows(request, answer))
@@ -132,7 +132,7 @@ class TokenSide:
 
 
 def rounded(time_ms: int) -> int | str:
-    """A time in large units from now; those that stand for an error as they are."""
+    """The time from now in units of ROUNDED_MS. Values that stand for an error are unchanged."""
     return time_ms if time_ms <= 0 else f"in {round((time_ms - time.time() * 1000) / ROUNDED_MS)}"
 
 
@@ -149,7 +149,7 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TokenSide,
 
 
 def random_change(random: Random, count: int) -> tuple[str, Any, int]:
-    """A user, a request and its version. Its HMAC is the number of a token until it is known whose."""
+    """A user, a request and its version. Its HMAC is a token's number, to be replaced by each broker's HMAC."""
     user = random.choice(USERS)
     kind = random.randrange(5) if count else 0
     if kind < 2:
@@ -166,7 +166,7 @@ def random_change(random: Random, count: int) -> tuple[str, Any, int]:
 
 @pytest.mark.parametrize("seed", [int(os.environ.get("TOKEN_SEED", "1"))])
 def test_random_requests_of_several_users(sides: tuple[TokenSide, TokenSide], seed: int) -> None:
-    """Every answer is equal but for ids and HMACs, and so are the tokens that each user sees."""
+    """Answers are equal except ids and HMACs, and each user sees the same tokens on both brokers."""
     random = Random(seed)
     again = f"TOKEN_SEED={seed} TOKEN_STEPS={STEPS} pytest tests/parity/test_delegation_tokens.py -k random"
     for step in range(STEPS):
@@ -188,7 +188,7 @@ def test_random_requests_of_several_users(sides: tuple[TokenSide, TokenSide], se
 
 
 def test_a_client_logs_in_with_a_token_as_its_owner(sides: tuple[TokenSide, TokenSide]) -> None:
-    """The session lasts as long as the token; the token makes no others; a removed or wrong one does not log in."""
+    """The session lasts as long as the token. A token creates no other tokens. A removed or wrong token fails."""
     for side in sides:
         request = CreateDelegationTokenRequest("User", "bob", [], 200_000_000)
         assert side.change("alice", request, 3)[0] == 0

@@ -1,6 +1,6 @@
-"""Groups in every state get every request, right or wrong, that a client may send: Odradek answers as a real Kafka.
+"""Odradek answers every request, correct or wrong, to groups in every state as a real Kafka does.
 
-One script for each state and request: the requests that lead to the state, the request, and DescribeGroups after it.
+A script for each state and request: the requests that lead to the state, the request, and DescribeGroups after it.
 """
 
 import pytest
@@ -32,7 +32,7 @@ STATES = {
     "two static": "a join inst=i; a sync; b join inst=j; a join; b sync; a sync",
     "one pending": "a join; a sync; b first",
 }
-"""What leads to a state; ``a`` is the first member, ``b`` the second."""
+"""State -> the script that leads to it; ``a`` is the first member, ``b`` the second."""
 
 QUESTIONS = {
     "heartbeat": [
@@ -138,10 +138,10 @@ AFTER = {
     "transaction": "look; fetch; fetch stable=yes",
     "admin": "look; fetch",
 }
-"""What is looked at in the end."""
+"""The final requests of a script, which show the resulting state."""
 
 DIFFERENT = {
-    # Kafka forgets the parked SyncGroup of a member that leaves; ours answers it (docs/groups.md).
+    # Kafka forgets the parked SyncGroup of a member that leaves. Odradek answers it (docs/groups.md).
     ("two, one synced", "a leave members=a,b"),
 }
 
@@ -190,7 +190,7 @@ def test_groups_in_every_state_are_listed(both: TwoBrokers) -> None:
     play(both, "listed", TOPIC, LISTS)
 
 
-# Who is not to be late yet has six seconds for it, of which the groups before it have some: all are played in turn.
+# Timeouts are at least six seconds. The first scripts of all groups run one after the other within that time.
 LATE = {
     "the session is over": (
         "a join session=6000; a sync; b join",

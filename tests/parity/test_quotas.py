@@ -1,6 +1,6 @@
-"""Client quotas: the same changes and the same traffic to ours and to a real Kafka.
+"""Client quotas: Odradek and a real Kafka get the same changes and the same traffic.
 
-A failing seed is replayed by ``QUOTA_SEED=<seed> pytest tests/parity/test_quotas.py -k random``.
+``QUOTA_SEED=<seed> pytest tests/parity/test_quotas.py -k random`` replays a failing seed.
 """
 
 import os
@@ -50,7 +50,7 @@ def steps(both: TwoBrokers) -> QuotaSteps:
 
 
 def random_change(chance: random.Random) -> AlterClientQuotasRequest:
-    """Some entities, most of them good ones."""
+    """A request that changes a few entities, most of them valid."""
     entries = [_random_entry(chance) for _ in range(chance.choice((1, 1, 2, 3)))]
     return AlterClientQuotasRequest(entries, validate_only=chance.random() < 0.2)
 
@@ -67,7 +67,7 @@ def _random_entry(chance: random.Random) -> Entry:
 
 
 def random_filter(chance: random.Random) -> DescribeClientQuotasRequest:
-    """Some components, most of them good ones."""
+    """A request with a few filter components, most of them valid."""
     component = DescribeClientQuotasRequest.ComponentData
     kinds = chance.choice([[], ["user"], ["client-id"], ["user", "client-id"], ["ip"], ["ip", "user"], ["other"], [""]])
     components = []
@@ -80,7 +80,7 @@ def random_filter(chance: random.Random) -> DescribeClientQuotasRequest:
 
 
 def shown(body: Any) -> Any:
-    """An answer, without the order of entities."""
+    """An answer with its entities sorted."""
     entries = body["entries"]
     if entries is None:
         return body
@@ -100,7 +100,7 @@ def test_random_changes_and_filters_are_answered_as_by_kafka(steps: QuotaSteps, 
         ours, kafka = map(shown, steps.ask(request, chance.choice((0, 1))))
         assert ours == kafka, f"QUOTA_SEED={seed}, change {number}: {request}"
         deadline = time.monotonic() + DEADLINE_S
-        while True:  # Kafka shows changes a little after it has answered
+        while True:  # Kafka shows changes shortly after its answer
             ours, kafka = map(shown, steps.ask(everything, 1))
             if ours == kafka:
                 break
@@ -153,7 +153,7 @@ def test_changes_of_the_controller_are_throttled_as_by_kafka(steps: QuotaSteps) 
     with steps.limited(quota({"user": "ANONYMOUS"}, "controller_mutation_rate", 2)) as connection:
 
         def create(name: str, partitions: int, version: int) -> tuple[int, bool]:
-            """The error code, and whether the connection is throttled."""
+            """Creates a topic. Returns the error code, and True if the connection is throttled."""
             request = CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(name, partitions, 1)], 10_000)
             answers = steps.ask(request, version, connection)
             throttle_ms = steps.same_throttle_times(answers)
@@ -161,7 +161,7 @@ def test_changes_of_the_controller_are_throttled_as_by_kafka(steps: QuotaSteps) 
             assert ours == kafka
             return ours[0], throttle_ms > 0
 
-        assert create("quota_a", 30, 7) == (0, False)  # 8 more than 11 windows allow: the quota is exceeded for 4 s
+        assert create("quota_a", 30, 7) == (0, False)  # 8 more than 11 windows allow: exceeded for 4 s
         assert create("quota_b", 1, 6) == (EXCEEDED, True)
         assert create("quota_b", 6, 5) == (0, True)
         answers = steps.ask(DeleteTopicsRequest([], ["quota_b"], 10_000), 5, connection)
@@ -186,7 +186,7 @@ def test_an_address_may_connect_as_often_as_with_kafka(both: TwoBrokers, steps: 
 
 
 def _served(port: int, count: int) -> int:
-    """Opens ``count`` connections from one address, one after the other. Returns how many are served, not closed."""
+    """Opens ``count`` connections from one address in turn. Returns the number that is served instead of closed."""
     question = encode_request(ApiVersionsRequest("test", "1"), 3, 1, "test")
     served = 0
     for _ in range(count):
@@ -195,5 +195,5 @@ def _served(port: int, count: int) -> int:
                 client.sendall(question)
                 served += bool(client.recv(4))
             except ConnectionError:
-                pass  # closed with bytes unread
+                pass  # the broker closed it with unread bytes
     return served

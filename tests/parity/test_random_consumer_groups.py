@@ -1,4 +1,4 @@
-"""Random members of consumer groups, put to ours and to a real Kafka (:mod:`parity.random_consumers`)."""
+"""Random members of consumer groups on Odradek and a real Kafka (:mod:`parity.random_consumers`)."""
 
 import itertools
 import os
@@ -15,7 +15,7 @@ COMMANDS = 40
 
 
 def live(both: TwoBrokers, seed: int) -> int:
-    """One group's life, and what was stored of it; how many questions were asked."""
+    """Runs the history of one group, and compares its stored records. Returns the number of requests."""
     group = RandomConsumers(both, f"cg-random-{seed}", seed)
     for _ in range(COMMANDS):
         group.step()
@@ -25,7 +25,7 @@ def live(both: TwoBrokers, seed: int) -> int:
 
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
-    """Runs seed after seed, several at a time, until enough requests were sent."""
+    """Runs one seed after the other, several at a time, until ``requests`` requests were sent."""
     live_on(both, live, itertools.count(first_seed), replay("CONSUMERS_SEED", __file__), enough=requests)
 
 

@@ -1,4 +1,4 @@
-"""Random members of classic groups, put to ours and to a real Kafka in step (:mod:`parity.random_members`)."""
+"""Random members of classic groups on Odradek and a real Kafka, in step (:mod:`parity.random_members`)."""
 
 import itertools
 import os
@@ -15,7 +15,7 @@ COMMANDS = 40
 
 
 def live(both: TwoBrokers, seed: int) -> int:
-    """One group's life; how many commands were asked."""
+    """Runs the history of one group. Returns the number of commands."""
     members = RandomMembers(both, f"{seed}-random-members", seed)
     for _ in range(COMMANDS):
         members.step()
@@ -23,7 +23,7 @@ def live(both: TwoBrokers, seed: int) -> int:
 
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
-    """Runs seed after seed, several at a time, until enough requests were sent."""
+    """Runs one seed after the other, several at a time, until ``requests`` commands have run."""
     live_on(both, live, itertools.count(first_seed), replay("MEMBERS_SEED", __file__), enough=requests)
 
 

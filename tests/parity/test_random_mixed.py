@@ -1,8 +1,8 @@
-"""Classic groups, consumer groups and transactions in one random stream, put to ours and to a real Kafka.
+"""Classic groups, consumer groups and transactions in one random stream, on Odradek and a real Kafka.
 
-A life holds one of each (:mod:`parity.random_members`, :mod:`parity.random_consumers`,
-:mod:`parity.random_transactions`), and whose turn it is is drawn: so requests of the one fall into whatever the others
-are in, members parked in a rebalance and transactions of both protocol versions among them.
+A history has one of each (:mod:`parity.random_members`, :mod:`parity.random_consumers`,
+:mod:`parity.random_transactions`). A random draw decides which takes the next step. Requests of one therefore meet
+every state of the others, such as members parked in a rebalance and open transactions of both protocol versions.
 """
 
 import itertools
@@ -23,7 +23,7 @@ TURNS = 150
 
 
 def live(both: TwoBrokers, seed: int) -> int:
-    """A life; how many questions were asked."""
+    """Runs one history. Returns the number of requests."""
     chance = random.Random(seed)
     lives = (
         RandomMembers(both, f"{seed}-mixed-members", seed),
@@ -36,7 +36,7 @@ def live(both: TwoBrokers, seed: int) -> int:
 
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
-    """Runs seed after seed, several at a time, until enough requests were sent."""
+    """Runs one seed after the other, several at a time, until ``requests`` requests were sent."""
     live_on(both, live, itertools.count(first_seed), replay("MIXED_SEED", __file__), enough=requests)
 
 

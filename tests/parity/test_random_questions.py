@@ -1,6 +1,6 @@
-"""The same random questions to ours and to a real Kafka: equal answers, or a finding.
+"""Odradek and a real Kafka answer the same random requests equally.
 
-Everything is drawn from one seed; a difference prints the question and both answers, and the line that asks again:
+Everything is drawn from one seed. A difference prints the request, both answers, and the command that repeats it:
 ``PARITY_SEED=<seed> PARITY_COUNT=<n> pytest tests/parity``.
 """
 
@@ -25,7 +25,7 @@ def run(both: TwoBrokers, seed: int, count: int) -> None:
         question = opening[number] if number < len(opening) else questions.next()
         request, ours, kafka = both.ask(question)
         if request.NAME == "OffsetFetchRequest":
-            # Kafka forgets the offsets of deleted topics behind its answer to their deletion.
+            # Kafka removes the offsets of a deleted topic after it has answered the deletion.
             expected = comparable(ours)
             if comparable(kafka) != expected:
                 kafka = both.ask_kafka_again(question, lambda answer, e=expected: comparable(answer) == e)  # type: ignore[misc]

@@ -1,6 +1,6 @@
-"""Strange records in __consumer_offsets: ours and a real Kafka load the same partitions, and refuse the same.
+"""Unusual records in __consumer_offsets: Odradek and a real Kafka load the same partitions, and fail to load the same.
 
-Each case has a partition and a group of its own, so one start of each broker answers for all of them.
+Each case has its own partition and group, so one start of each broker tests all cases.
 """
 
 import time
@@ -124,7 +124,7 @@ KEYS = {"offsets.topic.num.partitions": str(len(CASES)), "group.initial.rebalanc
 
 
 def play(broker: RealKafka | OurBroker, wire: Wire) -> dict[str, Any]:
-    """Stores the records, kills the broker, starts it, and tells what each group is then."""
+    """Stores the records of all cases, kills and restarts the broker. Returns the state of each group."""
     broker.start()
     side = Side(wire, broker.port, isinstance(broker, OurBroker))
     for group in NAMES:
@@ -141,9 +141,9 @@ def play(broker: RealKafka | OurBroker, wire: Wire) -> dict[str, Any]:
     logged = len(broker.output) if isinstance(broker, RealKafka) else 0
     broker.start()
     found = {}
-    # Twice: groups are listed from all partitions, and at first some may not have begun to load.
+    # Done twice: ListGroups reads all partitions, and in the first pass some may not have loaded yet.
     for at, case in [*enumerate(CASES)] * 2:
-        # Before it begins to load a partition, Kafka answers as it does where it failed.
+        # Kafka answers alike before it loads a partition and after loading has failed, so its log decides.
         said = f"Failed to load metadata from __consumer_offsets-{at} "
 
         def has_failed(said: str = said) -> bool:
@@ -154,7 +154,7 @@ def play(broker: RealKafka | OurBroker, wire: Wire) -> dict[str, Any]:
 
 
 def seen(side: Side, group: str, has_failed: Callable[[], bool]) -> Any:
-    """The error of a partition that did not load, or the group."""
+    """The state of a group after loading: the partition's error, and the group as it is listed and described."""
     deadline = time.monotonic() + DEADLINE_S
     while True:
         error = side.ask(OffsetFetchRequest(group), 7)["errorCode"]

@@ -1,7 +1,7 @@
-"""A real Kafka and ours with the same certificate files, asked by Kafka's own tools over mutual TLS.
+"""Kafka's own tools use mutual TLS with a real Kafka and with Odradek, which have the same certificate files.
 
-Both know the same principals: alice may do everything because her certificate's name is the only superuser beside the
-broker itself, and bob, certified by the same authority, may do nothing.
+The broker and alice are superusers by the names in their certificates. bob has a certificate of the same authority, but
+no permission.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
 
 @pytest.fixture(scope="module", params=["ours", "kafka"])
 def secure(request: pytest.FixtureRequest, files: TlsFiles, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the SSL listener of one of the brokers."""
+    """The address of one broker's SSL listener."""
     java_or_skip()
     [port] = free_ports(1)
     keys = {
@@ -50,7 +50,7 @@ def secure(request: pytest.FixtureRequest, files: TlsFiles, tmp_path_factory: py
     kafka._configs |= {
         "listeners": f"PLAINTEXT://{kafka.bootstrap_servers},SSL://127.0.0.1:{port},{controller}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SSL:SSL,CONTROLLER:PLAINTEXT",
-        **{key: text.replace("\\", "\\\\") for key, text in keys.items()},  # they go through a properties file
+        **{key: text.replace("\\", "\\\\") for key, text in keys.items()},  # the keys are written to a properties file
     }
     with kafka:
         yield f"127.0.0.1:{port}"

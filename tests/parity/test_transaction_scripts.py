@@ -1,7 +1,7 @@
-"""Transactions in every state, asked everything that a client may ask right or wrong, in every version of the protocol.
+"""Odradek answers every request, correct or wrong, to transactions in every state as a real Kafka does.
 
-One script for each state and question: what leads to the state, the question, and what is there in the end. ``a`` is
-the producer whose state it is, ``b`` another one under the same transactional id.
+A script for each state and request: the commands that lead to the state, the request, and a look at the final state.
+``a`` is the producer whose transaction has the state. ``b`` is another producer with the same transactional id.
 """
 
 from typing import Any
@@ -84,23 +84,23 @@ QUESTIONS = [
 
 
 NEVER_GIVEN = (1_000_000_007, 7)
-"""What a producer says it is before it was given an id and epoch."""
+"""The id and epoch that a producer sends before it has got its own."""
 YES_OR_NO: dict[str, Any] = {"yes": True, "no": False}
 
 
 class Player:
-    """Plays commands with one transactional id on one side."""
+    """Runs commands with one transactional id on one broker."""
 
     def __init__(self, side: Side, name: str, topic: str, index: int) -> None:
         self.transactional = Transactional(side, name, topic=topic, indexes=(index,))
         self.transactional.who("a").take(*NEVER_GIVEN)
 
     def play(self, script: str) -> list[Any]:
-        """Plays commands, separated by semicolons; what each was answered."""
+        """Runs commands, separated by semicolons. Returns their answers."""
         return [self.do(command) for command in map(str.strip, script.split(";")) if command]
 
     def do(self, command: str) -> Any:
-        """One command; ``epoch`` and ``id`` say how far from the truth the request is."""
+        """Runs one command. ``epoch`` is added to the producer's epoch; ``id`` makes the producer id wrong."""
         verb, who, *rest = command.split()
         fields: dict[str, Any] = {}
         for word in rest:
@@ -113,7 +113,7 @@ class Player:
             known[1] + fields.pop("epoch", 0),
         )
         if verb == "produce":
-            asks = (asks[0], max(asks[1], 0))  # no client writes a batch with less
+            asks = (asks[0], max(asks[1], 0))  # no client writes a batch with an epoch below 0
         producer.producer_id, producer.producer_epoch = asks
         positional = [fields.pop("index")] if "index" in fields else []
         answer = getattr(self.transactional, verb)(who, *positional, **fields)
@@ -142,7 +142,7 @@ def test_a_transaction_is_asked(both: TwoBrokers, state: str) -> None:
 @pytest.mark.parametrize("enable2_pc", [False, True])
 @pytest.mark.parametrize("keep_prepared_txn", [False, True])
 def test_two_phase_commit_is_served_by_neither(both: TwoBrokers, enable2_pc: bool, keep_prepared_txn: bool) -> None:
-    """KIP-939 needs InitProducerId 6, which Kafka 4.3 calls unstable: by default Kafka closes the connection."""
+    """KIP-939 needs InitProducerId 6, which is unstable in Kafka 4.3: by default, Kafka closes the connection."""
     request = InitProducerIdRequest("two-phase", 60_000, -1, -1, enable2_pc, keep_prepared_txn)
     assert same(both, lambda side: side.answer(request, 6, "two-phase")) == {"closed": True}
 

@@ -1,4 +1,4 @@
-"""The traps below the requests: unknown APIs and versions, odd frames and headers, the order of answers."""
+"""Edge cases of connections: unknown APIs and versions, odd frames and headers, the order of answers."""
 
 import struct
 from typing import Any
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.java
 
 
 def frame(api_key: int, version: int, body: bytes = b"", *, flexible: bool = False) -> bytes:
-    """A request of any API key and version, its size in front."""
+    """The frame of a request with any API key and version, beginning with its size."""
     head = struct.pack(">hhih", api_key, version, 77, 3) + b"raw" + (b"\0" if flexible else b"")
     return struct.pack(">i", len(head) + len(body)) + head + body
 
@@ -28,7 +28,7 @@ def frame(api_key: int, version: int, body: bytes = b"", *, flexible: bool = Fal
     "body", [b"", encode(ApiVersionsRequest("kgo", "1.22"), 4), b"\xff" * 50], ids=["empty", "v4", "noise"]
 )
 def test_api_versions_of_an_unknown_version(both: TwoBrokers, version: int, body: bytes) -> None:
-    """UNSUPPORTED_VERSION in the layout of version 0, with one entry, from which franz-go learns the versions."""
+    """The answer has the layout of version 0, UNSUPPORTED_VERSION, and one entry, which tells franz-go the versions."""
     seen = same(both, lambda side: side.exchange(frame(18, version, body, flexible=version >= 3)))
     response, end = decode(ApiVersionsResponse, 0, seen[0], 4)
     assert end == len(seen[0])
@@ -120,7 +120,7 @@ def test_unknown_tagged_fields_are_ignored(both: TwoBrokers) -> None:
 
 
 def test_pipelined_requests_are_answered_in_order(both: TwoBrokers) -> None:
-    """A slow one (a Fetch that waits) first: those behind it wait too."""
+    """The first request is slow (a Fetch that waits), so the requests after it wait too."""
 
     def scene(side: Side) -> Any:
         name = side.topic("trap-pipeline")

@@ -1,4 +1,4 @@
-"""Consumer groups (KIP-848): the same fixed steps to ours and to a real Kafka, to the stored records."""
+"""Consumer groups (KIP-848): the same fixed steps give equal answers and stored records on Odradek and a real Kafka."""
 
 import time
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def topics(both: TwoBrokers) -> None:
     for side in sides(both):
         for name, partitions in TOPICS.items():
             side.topic(name, partitions)
-        # The coordinator of a Kafka learns of topics a moment after its broker has.
+        # Kafka's coordinator learns of topics shortly after its broker.
         probe = Members(side, "cg-probe")
         probe.join("probe", T, U)
         probe.until_assigned(
@@ -56,7 +56,7 @@ def sides(both: TwoBrokers) -> list[Side]:
 
 
 def alike(both: TwoBrokers, name: str, scene: Scene) -> Any:
-    """Plays a scene on both; every answer must be the same, in their common words."""
+    """Plays a scene on both brokers. Asserts that all answers are equal, except ids, and returns them."""
     ours, kafka = (scene(Members(side, name)) for side in sides(both))
     differences = [
         f"step {number}\nours:  {one}\nKafka: {other}"
@@ -152,7 +152,7 @@ def ids_given_by_the_broker(group: Members) -> list[Any]:
 def epochs_of_others(group: Members) -> list[Any]:
     seen = [group.join("a", T), group.heartbeat("ghost", 3), group.heartbeat("a", 9), group.heartbeat("a", 1)]
     seen += [group.heartbeat("a", subscribed_topic_names=[T, U])]
-    # The epoch before counts for who owns nothing that it should not.
+    # The previous epoch is accepted from a member that owns only partitions of its assignment.
     seen += [group.heartbeat("a", 2, owned={T: [0, 1]}), group.heartbeat("a", 2), group.heartbeat("a", 2, owned={})]
     seen += [group.heartbeat("a", 2, owned={T: [7]}), group.heartbeat("a", 2, owned={U: []})]
     seen += [group.join("a", T), group.leave("ghost"), group.leave("a"), group.leave("a"), group.join("a", T)]
@@ -179,7 +179,7 @@ def static_member_among_others(group: Members) -> list[Any]:
 
 
 def under_another_instance_id(group: Members) -> list[Any]:
-    """The instance id that the member had before stays behind when the member is gone."""
+    """A member changes its instance id and leaves. The group keeps the old instance id."""
     seen = [group.join("a", T, instance_id="i"), group.join("a", T, instance_id="j"), group.describe()]
     seen += [group.join("b", T), group.leave("a", -1, instance_id="j"), group.describe()]
     seen += [group.heartbeat("a", 2, instance_id="i"), group.leave("a", -2, instance_id="i")]
@@ -227,7 +227,7 @@ def offsets(group: Members) -> list[Any]:
     seen += [group.commit("a", T, epoch) for epoch in (2, 1, 3, 0, -1)]
     seen += [group.commit("a", T, 2, version=8), group.commit("ghost", T, 2), group.commit("", T, -1)]
     seen += [group.heartbeat("a", subscribed_topic_names=[T, U])]
-    # In the epoch before, what was assigned in it may be committed still, and nothing else.
+    # A commit with the previous epoch is accepted for partitions that were assigned in that epoch, and only for these.
     seen += [group.commit("a", T, 2), group.commit("a", U, 2), group.commit("a", U, 3), group.commit("a", T, 1)]
     seen += [group.fetch("a", 3), group.fetch("a", 2), group.fetch("ghost", 2), group.fetch(None, -1)]
     seen += [group.fetch(None, 3), group.fetch("", -1)]
@@ -259,7 +259,7 @@ def upgraded_while_static(group: Members) -> list[Any]:
     seen = [group.classic_join("a", T, **at), group.classic_sync("a", {"a": assignment(T, 0, 1, 2, 3)}, **at)]
     seen += [group.join("b", T, instance_id="i"), group.describe(), group.classic_heartbeat("a", **at)]
     group.ids["a before"] = group.ids.pop("a")
-    # A classic member in the place of the last of the new protocol makes the group classic again.
+    # A classic member replaces the last member of the new protocol: the group becomes classic again.
     seen += [group.classic_join("a", T, **at), group.listed(), group.classic_sync("a", **at)]
     return [*seen, group.classic_heartbeat("a", **at)]
 
@@ -308,7 +308,7 @@ SCENES: list[Scene] = [
 
 
 def assignment(topic: str, *partitions: int) -> bytes:
-    """An assignment of one topic as a leader of the classic protocol writes it."""
+    """An assignment of one topic, as the leader of a classic group writes it."""
     name = topic.encode()
     indexes = b"".join(index.to_bytes(4, "big") for index in partitions)
     head = b"\x00\x01\x00\x00\x00\x01" + len(name).to_bytes(2, "big") + name
@@ -361,7 +361,7 @@ def test_what_comes_of_itself(both: TwoBrokers, scene: Scene) -> None:
 
 
 def test_the_hash_of_topics_is_kafkas(both: TwoBrokers) -> None:
-    """Our hash of topics equals the one that Kafka stored, so a group that changes brokers keeps its assignment."""
+    """Our hash of topics equals Kafka's stored hash, so a group keeps its assignment if its broker is replaced."""
     _, kafka = sides(both)
     group = Members(kafka, "cg-hash")
     group.join("a", T, U, "nowhere")

@@ -1,4 +1,4 @@
-"""Requests about delegation tokens on a listener that does not say who the client is, as a real Kafka answers them."""
+"""Odradek answers requests about delegation tokens on a listener without authentication as a real Kafka does."""
 
 from collections.abc import Callable
 

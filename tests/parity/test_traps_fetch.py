@@ -1,4 +1,4 @@
-"""The traps of Fetch: the same fixed questions to ours and to a real Kafka."""
+"""Edge cases of Fetch: the same fixed requests to Odradek and to a real Kafka."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ HUGE = 2_000_000_000
 
 @pytest.fixture(scope="module", autouse=True)
 def topic(both: TwoBrokers) -> None:
-    """Partition 0: batches of offsets 0-2, 3-5 (compressed), 6; 1: the same from 2 on; 2: empty."""
+    """Partition 0 has batches of offsets 0-2, 3-5 (compressed) and 6. In 1, offsets below 2 are deleted. 2 is empty."""
 
     def scene(side: Side) -> Any:
         side.topic(TOPIC, 3)
@@ -35,7 +35,7 @@ def topic(both: TwoBrokers) -> None:
 
 
 def known(side: Side) -> Side:
-    """The side, once it has the topic's id."""
+    """Learns the topic's id, and returns the side."""
     side.learn_ids()
     return side
 
@@ -109,7 +109,7 @@ def test_fetch_completes_at_once_where_a_partition_has_an_error(
 def test_fetch_of_what_is_not_there_answers_at_once(
     both: TwoBrokers, version: int, second: tuple[str, dict[str, Any]]
 ) -> None:
-    """Kafka waits here, so the request limits the wait to 50 ms; the answers are the same (docs/differences.md)."""
+    """Kafka waits here, so its request waits for at most 50 ms. The answers are equal (docs/differences.md)."""
 
     def scene(side: Side) -> Any:
         wanted = [known(side).wanted(TOPIC, 7), side.wanted(second[0], 0, **second[1])]
@@ -166,7 +166,7 @@ def test_deleting_a_topic_releases_a_waiting_fetch(both: TwoBrokers) -> None:
 @pytest.mark.parametrize("replica_id", [0, 1, 2, 99])
 @pytest.mark.parametrize("version", [4, 14, 15, 18])
 def test_a_client_is_no_replica_by_saying_so(both: TwoBrokers, version: int, replica_id: int) -> None:
-    """CVE-2018-1288: nothing is given to it, and the high watermark does not move."""
+    """CVE-2018-1288: a client with a replica id gets no records, and does not move the high watermark."""
 
     def scene(side: Side) -> Any:
         fields: dict[str, Any] = (
@@ -214,7 +214,7 @@ class Session:
         forget: list[FetchRequest.ForgottenTopic] | None = None,
         **fields: Any,
     ) -> Any:
-        """Asks for what has changed."""
+        """Sends an incremental fetch."""
         given = {"session_id": self.id, "session_epoch": self.epoch, "forgotten_topics_data": forget or [], **fields}
         body = self.side.ask(fetch_request(wanted, **given), fields.pop("version", self.version))
         if body["errorCode"] == 0:
@@ -302,7 +302,7 @@ def test_a_session_remembers_an_error_until_it_is_over(both: TwoBrokers) -> None
 
 @pytest.mark.parametrize("version", [12, 13])
 def test_a_topic_made_anew_under_an_open_session(both: TwoBrokers, version: int) -> None:
-    """The session by ids holds the old id: INCONSISTENT_TOPIC_ID; the one by name finds the new topic."""
+    """A session by topic id keeps the old id and gets INCONSISTENT_TOPIC_ID. A session by name finds the new topic."""
 
     def scene(side: Side) -> Any:
         name = side.topic(f"trap-anew-{version}")

@@ -1,4 +1,4 @@
-"""The traps of groups and committed offsets: the same fixed steps to ours and to a real Kafka."""
+"""Edge cases of groups and committed offsets: the same fixed steps on Odradek and on a real Kafka."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ def topic(both: TwoBrokers) -> None:
 
 
 class Group:
-    """A group on one side, and the member ids that its broker gave."""
+    """A group on one broker, and the member ids that the broker gave."""
 
     def __init__(self, side: Side, name: str) -> None:
         self.side = side
@@ -52,7 +52,7 @@ class Group:
         return JoinGroupRequest(self.name, **{**wanted, **fields})
 
     def join(self, who: str, *, version: int = 5, **fields: Any) -> Any:
-        """Joins and returns the answer; a member that needs an id asks again with the one it was given."""
+        """Joins and returns the answer. After MEMBER_ID_REQUIRED, joins again with the given id."""
         body = self.side.ask(self.request(who, **fields), version)
         if body["errorCode"] == 79:
             self.member_ids[who] = body["memberId"]
@@ -60,14 +60,14 @@ class Group:
         return self.learn(who, body)
 
     def learn(self, who: str, body: Any) -> Any:
-        """Keeps what a JoinGroup answer says; whether this member leads is all that is comparable of member ids."""
+        """Learns ids from a JoinGroup answer. Adds ``leads``, which both brokers share, unlike member ids."""
         if body["memberId"]:
             self.member_ids[who] = body["memberId"]
         self.generation = max(self.generation, body["generationId"])
         return {**body, "leads": body["leader"] == body["memberId"], "members": len(body["members"])}
 
     def sync(self, who: str, *, generation: int | None = None, version: int = 3, **fields: Any) -> Any:
-        """Syncs; every known member gets an assignment that names it."""
+        """Syncs. The request assigns its own name to every known member."""
         return self.side.ask(self.sync_request(who, generation=generation, **fields), version)
 
     def sync_request(self, who: str, *, generation: int | None = None, **fields: Any) -> SyncGroupRequest:
@@ -95,7 +95,7 @@ class Group:
         return self.side.ask(request, version)["topics"][0]["partitions"][0]["errorCode"]
 
     def leave(self, *members: tuple[str, str | None]) -> Any:
-        """Leaves by (member, instance id)."""
+        """Removes members, each given as (member, instance id)."""
         identities = [LeaveGroupRequest.MemberIdentity(self.member_ids.get(who, who), at) for who, at in members]
         return self.side.ask(LeaveGroupRequest(self.name, members=identities), 5)
 
@@ -117,14 +117,14 @@ def stable(group: Group) -> list[Any]:
 
 
 def two(group: Group) -> list[Any]:
-    """Two members in generation 2, over connections of their own."""
+    """Two members in generation 2, each with its own connection."""
     side = group.side
     seen = stable(group)
     given = side.ask(group.request(), 5, "b")
     group.member_ids["b"] = given["memberId"]
     side.send(group.request("b"), 5, "b")
     while group.heartbeat("a") == 0:
-        pass  # until the rebalance has begun
+        pass  # repeated until the rebalance has begun
     side.send(group.request("a"), 5, "a")
     joined = [group.learn("a", side.receive("a")), group.learn("b", side.receive("b"))]
     leader, follower = ("a", "b") if joined[0]["leads"] else ("b", "a")
@@ -289,7 +289,7 @@ def test_a_group(both: TwoBrokers, scene: Scene) -> None:
 
 
 def test_a_subscription_that_cannot_be_read_is_let_pass(both: TwoBrokers) -> None:
-    """Different on purpose: Kafka answers UNKNOWN_SERVER_ERROR, as if it were broken."""
+    """Odradek differs on purpose: Kafka answers UNKNOWN_SERVER_ERROR, which means a fault of the broker."""
 
     def scene(side: Side) -> int:
         group = Group(side, "trap-unreadable-subscription")

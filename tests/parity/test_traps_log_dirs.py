@@ -1,7 +1,7 @@
-"""The traps of log directories: the same fixed steps to ours and to a real Kafka.
+"""Edge cases of log directories: the same fixed steps on Odradek and on a real Kafka.
 
-The other parity tests have one directory on each side; the last test here starts two brokers with two each, takes one
-directory away while they run, and puts it back.
+The brokers of the other parity tests have one directory each. The last test here starts two brokers with two
+directories each, removes one directory while they run, and restores it.
 """
 
 import os
@@ -33,7 +33,7 @@ OF_THE_MACHINE = {"logDir", "totalBytes", "usableBytes"}
 
 
 def described(side: Side, request: DescribeLogDirsRequest, version: int) -> list[dict[str, Any]]:
-    """Without what differs between machines and directories."""
+    """The DescribeLogDirs results without values that differ between machines and directories."""
     results = side.ask(request, version)["results"]
     for result in results:
         assert result.get("totalBytes", 1) > 0
@@ -80,14 +80,14 @@ def test_moves_that_can_not_be(both: TwoBrokers, version: int) -> None:
 
 
 def moved(side: Side, path: str, topic: str, index: int, version: int = 2) -> int:
-    """The error code of a move."""
+    """Moves a partition to another directory. Returns the error code."""
     wanted = AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic(topic, [index])
     request = AlterReplicaLogDirsRequest([AlterReplicaLogDirsRequest.AlterReplicaLogDir(path, [wanted])])
     return int(side.ask(request, version)["results"][0]["partitions"][0]["errorCode"])
 
 
 class TwoDirs:
-    """A broker with two directories, asked by what lies where: which broker puts which partition where is its own."""
+    """A broker with two directories. Tests choose partitions by directory, because each broker places them itself."""
 
     def __init__(self, root: Path, side: Side, first: Path) -> None:
         self.side = side
@@ -115,11 +115,11 @@ class TwoDirs:
         return [result["errorCode"] for result in self.side.ask(DescribeLogDirsRequest(None), 5)["results"]]
 
     def all_answers(self, indexes: list[int]) -> list[Any]:
-        """Of several partitions, in no order: which of them lies where is each broker's own choice."""
+        """The answers for several partitions, sorted, because each broker places partitions itself."""
         return sorted((self.answers(index) for index in indexes), key=str)
 
     def answers(self, index: int) -> Any:
-        """Answers of Produce, Fetch, ListOffsets, Metadata for a partition; leader epochs are each broker's own."""
+        """The answers of Produce, Fetch, ListOffsets and Metadata for a partition, without its leader epoch."""
         latest = ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1)
         offsets = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic("t", [latest])])
         produced = self.side.produce("t", batch(1), partition=index)
@@ -132,16 +132,17 @@ class TwoDirs:
 
 
 def offline_alike(answer: Any) -> Any:
-    """Kafka says of a partition without its directory that it is offline, or that it has no leader.
+    """Replaces the error for an offline partition by the error for a partition without a leader.
 
-    Which of both depends on whether its broker or its controller is first at a start; clients try both again.
+    For a partition without its directory, Kafka answers either, depending on whether its broker or its controller is
+    first at a start. Clients retry after both.
     """
     return [NOT_LEADER if part == STORAGE_ERROR else part for part in answer]
 
 
 @pytest.mark.ci
 def test_two_directories_of_which_one_fails_and_comes_back(tmp_path: Path) -> None:
-    """Placement, cordons, a move, a directory that goes at run time, a start without it, and one with it again."""
+    """Covers placement, cordons, a move, the loss of a directory at run time, and starts without it and with it."""
     with Wire() as wire:
         ours, kafka = tmp_path / "ours", tmp_path / "kafka"
         for root in (ours, kafka):
@@ -174,7 +175,7 @@ def _story(broker: OurBroker | RealKafka, root: Path, wire: Wire, is_ours: bool)
         facts.append([two.lying_in(path, "new") for path in (two.a, two.b)])
         facts.append([two.cordon("/nowhere"), two.cordon("b"), two.cordon("*")])
         eventually("both are cordoned", lambda: two.cordoned() == [True, True])
-        # Kafka's controller hears of it with the broker's next heartbeat.
+        # Kafka's controller learns of it from the broker's next heartbeat.
         eventually("nothing can be created", partial(two.nothing_can_be_created, count()))
         facts.append(moved(side, str(two.a), "t", two.lying_in(two.b)[0]))
         facts.append(two.cordon(""))

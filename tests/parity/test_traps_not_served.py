@@ -1,4 +1,4 @@
-"""Odradek refuses as a Kafka that has the feature off: no authorizer, share and streams at level 0."""
+"""Odradek refuses requests as a Kafka without the feature: no authorizer, share and streams groups at level 0."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -52,7 +52,7 @@ ACL_REQUESTS: dict[str, Message] = {
 @pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("name", ACL_REQUESTS)
 def test_acls_without_an_authorizer(both: TwoBrokers, name: str, version: int) -> None:
-    """To the byte, texts too."""
+    """Answers are equal byte for byte, including error messages."""
     frame = encode_request(ACL_REQUESTS[name], version, 7, "wire")
     answered = same(both, lambda side: [one.hex() for one in side.exchange(frame)])
     assert len(answered) == (0 if "unknown" in name else 1)
@@ -65,7 +65,7 @@ def test_acls_are_announced_as_kafka_does(both: TwoBrokers) -> None:
 
 @pytest.fixture(scope="module")
 def without_features(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]]:
-    """Ours, and a Kafka that was formatted with share.version=0 and streams.version=0."""
+    """Odradek, and a Kafka that was formatted with share.version=0 and streams.version=0."""
     features = {"share.version": 0, "streams.version": 0}
     with (
         Wire() as wire,

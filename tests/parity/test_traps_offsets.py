@@ -1,4 +1,4 @@
-"""The traps of ListOffsets and OffsetForLeaderEpoch: the same fixed questions to ours and to a real Kafka."""
+"""Edge cases of ListOffsets and OffsetForLeaderEpoch: the same fixed requests to Odradek and to a real Kafka."""
 
 from typing import Any
 
@@ -22,7 +22,10 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 
 @pytest.fixture(scope="module", autouse=True)
 def topic(both: TwoBrokers) -> None:
-    """Offsets 0 to 6 at 100 300 200, 400 400 500 (compressed), 450 ms; then without the first two, without all."""
+    """Partitions with offsets 0 to 6, at 100, 300, 200; 400, 400, 500 (compressed); 450 ms.
+
+    The first partition keeps all records, the second has lost the first two, the third all.
+    """
 
     def scene(side: Side) -> Any:
         side.topic(TOPIC, 4)
@@ -107,7 +110,7 @@ def test_list_offsets_of_special_times(both: TwoBrokers, partition: int, timesta
 @pytest.mark.parametrize("partition", [CUT, EMPTIED])
 @pytest.mark.parametrize("timestamp", [BASE_TIME_MS, BASE_TIME_MS + 250, BASE_TIME_MS + 450, MAX_TIMESTAMP])
 def test_list_offsets_by_time_below_the_log_start(both: TwoBrokers, partition: int, timestamp: int) -> None:
-    """The record that a time names may be deleted already."""
+    """The first record at or after a time may have been deleted."""
     same(both, lambda side: list_offsets(side, timestamp, 7, partition))
 
 
@@ -225,7 +228,7 @@ def old_style_topic(both: TwoBrokers) -> str:
 def test_list_offsets_version_0_means_segments(
     both: TwoBrokers, old_style_topic: str, timestamp: int, count: int, offsets: list[int]
 ) -> None:
-    """Kafka 4 serves it no longer; up to 3.9 it answered where segments begin that were last written by a time."""
+    """Version 0 returns the base offsets of segments last written before a time. Kafka served it up to 3.9."""
     wanted = ListOffsetsRequest.ListOffsetsPartition(0, timestamp=timestamp, max_num_offsets=count)
     request = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic(old_style_topic, [wanted])])
     response = Side(both.wire, both.ours.port, True).raw(request, 0)

@@ -1,4 +1,4 @@
-"""Partitions below 0 and beyond every topic: the same answers from ours and from a real Kafka, and no handler fails."""
+"""Partition indexes below 0 and beyond any topic: Odradek answers as a real Kafka, and no handler fails."""
 
 import time
 from collections.abc import Callable
@@ -45,7 +45,7 @@ Ask = Callable[[Side, int], tuple[Message, int]]
 
 @pytest.fixture(scope="module", autouse=True)
 def topic(both: TwoBrokers) -> None:
-    """Two partitions with a record each, and a committed offset."""
+    """A topic of two partitions with one record each, and a committed offset."""
 
     def scene(side: Side) -> Any:
         side.topic(TOPIC, 2)
@@ -168,10 +168,10 @@ def create_partitions(_: Side, partition: int) -> tuple[Message, int]:
 
 
 def initialised(side: Side) -> tuple[int, int]:
-    """A transactional id's producer, once the coordinator serves."""
+    """Initialises a transactional id, once its coordinator serves it. Returns the producer's id and epoch."""
     deadline = time.monotonic() + DEADLINE_S
     while True:
-        side.ask(FindCoordinatorRequest(TRANSACTIONAL_ID, 1), 2)  # which makes the topic
+        side.ask(FindCoordinatorRequest(TRANSACTIONAL_ID, 1), 2)  # creates __transaction_state
         body = side.ask(InitProducerIdRequest(TRANSACTIONAL_ID, 60_000), 4)
         if body["errorCode"] == 0:
             return body["producerId"], body["producerEpoch"]
@@ -206,13 +206,13 @@ CASES = [
     (ask, partition)
     for ask in ALL
     for partition in STRANGE
-    # The sum of cursor and limit wraps in Kafka, which answers with a cursor below 0.
+    # In Kafka, the sum of cursor and limit overflows, and the answer has a cursor below 0.
     if not (ask is describe_from and partition == STRANGE[-1])
 ]
 
 
 def without_paths(answer: Any) -> Any:
-    """DescribeLogDirs tells of a directory and its disk, which are each broker's own."""
+    """An answer without the directory and disk sizes of DescribeLogDirs, which differ between brokers."""
     for result in answer.get("body", {}).get("results", ()):
         for own in ("logDir", "totalBytes", "usableBytes"):
             result.pop(own, None)
@@ -226,7 +226,7 @@ def test_strange_partitions(both: TwoBrokers, ask: Ask, partition: int) -> None:
 
 
 def test_an_offset_that_was_committed_for_no_partition_is_none(both: TwoBrokers) -> None:
-    """A negative index used to read a row from the end of the array, and failed the whole group without such a row."""
+    """A negative index neither reads a row from the end of the array, nor fails the whole group without such a row."""
     fetched = same(both, lambda side: side.ask(*offset_fetch(side, -1)))
     offsets = {one["partitionIndex"]: one["committedOffset"] for one in fetched["topics"][0]["partitions"]}
     assert fetched["errorCode"] == 0

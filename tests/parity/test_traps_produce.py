@@ -1,4 +1,4 @@
-"""The traps of Produce: idempotent sequences, malformed batches, what the topic's configuration refuses."""
+"""Edge cases of Produce: idempotent sequences, malformed batches, and batches that the topic's configs refuse."""
 
 import struct
 from collections.abc import Callable
@@ -113,12 +113,12 @@ def test_init_producer_id(
 
 
 def with_crc(data: bytes) -> bytes:
-    """The batch with the CRC that belongs to what it says."""
+    """The batch with the correct CRC for its content."""
     return data[:17] + struct.pack(">I", crc32c(data[21:])) + data[21:]
 
 
 def changed(at: int, form: str, value: int, data: bytes | None = None) -> bytes:
-    """A good batch of 3 records with another value at a position, and the CRC right for it."""
+    """A valid batch of 3 records with another value at a position, and the correct CRC for it."""
     damaged = bytearray(batch(1, 2, 3) if data is None else data)
     struct.pack_into(form, damaged, at, value)
     return with_crc(bytes(damaged))
@@ -190,7 +190,7 @@ def test_one_bad_batch_among_good_ones(both: TwoBrokers) -> None:
     same(both, scene)
 
 
-# What the topic's configuration says.
+# The topic's configuration.
 
 
 def at(*times: int, key: bytes | None = b"k") -> bytes:
@@ -202,7 +202,7 @@ def some_without_key() -> bytes:
 
 
 def stamped(time_ms: int = BASE_TIME_MS) -> bytes:
-    """A batch that says that a broker gave it its time."""
+    """A batch whose attributes say LogAppendTime, as if a broker had set its time."""
     data = bytearray(at(time_ms, time_ms))
     data[22] |= LOG_APPEND_TIME_FLAG
     return with_crc(bytes(data))
@@ -259,7 +259,7 @@ def test_what_a_topic_is_configured_for(
             del refused["batchIndexErrorMessage"]
         stored = side.batches(name)
         for one in stored:
-            # Deflate and its like need not give the same bytes for the same records.
+            # Codecs may compress the same records to different bytes.
             one["size"] = one["size"] if one["attributes"] & 7 == 0 else "compressed"
         return [answer, "logAppendTimeMs" in answer and answer["logAppendTimeMs"] > 0, stored]
 

@@ -68,7 +68,7 @@ def test_nothing_is_listed(both: TwoBrokers) -> None:
 
 
 def alter(side: Side, version: int, allow: bool, *topics: Topic) -> Any:
-    """The answer, with the result of each partition."""
+    """Sends AlterPartitionReassignments. Returns the answer, with the result of each partition."""
     body = side.ask(AlterPartitionReassignmentsRequest(5000, allow, list(topics)), version)
     said = [
         (topic["name"], one["partitionIndex"], one["errorCode"], one["errorMessage"])

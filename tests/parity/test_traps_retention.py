@@ -1,7 +1,7 @@
-"""The traps of cleaning and retention: the same fixed steps to ours and to a real Kafka.
+"""Edge cases of cleaning and retention: the same fixed steps on Odradek and on a real Kafka.
 
-What a request may ask is put to the brokers of the other parity tests; what becomes of logs, to brokers of its own that
-look at them several times a second.
+Tests of requests use the brokers that all parity tests share. Tests of logs start their own brokers, which run cleaning
+and retention several times a second.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ Described = DescribeConfigsRequest.DescribeConfigsResource
 def alter(
     side: Side, kind: int, name: str, configs: dict[str, str | None], *, validate_only: bool = False
 ) -> tuple[int, str | None]:
-    """Sets what has a value, deletes the rest: the error's code and sentence."""
+    """Sets the configs that have a value, and deletes the others. Returns the error code and message."""
     changes = [
         IncrementalAlterConfigsRequest.AlterableConfig(key, DELETE if value is None else SET, value)
         for key, value in configs.items()
@@ -47,19 +47,19 @@ def alter(
 
 
 def value_of(side: Side, kind: int, name: str, key: str) -> str:
-    """A config as DescribeConfigs shows it."""
+    """The value of a config in DescribeConfigs."""
     [result] = side.ask(DescribeConfigsRequest([Described(kind, name, [key])]), 4)["results"]
     value: str = result["configs"][0]["value"]
     return value
 
 
 def answers_to(side: Side, name: str, sizes: range | list[int]) -> list[Any]:
-    """The answer to each number of cleaner threads, validated only."""
+    """The answers to requests that only validate each number of cleaner threads."""
     return [(size, alter(side, BROKER, name, {THREADS: str(size)}, validate_only=True)) for size in sizes]
 
 
 def changed_to(side: Side, name: str, value: str | None, shown: str) -> tuple[int, str | None]:
-    """Changes it, and waits until the broker has it: Kafka's goes by the old number until then."""
+    """Changes the number of cleaner threads, and waits until the broker shows it; Kafka applies it with a delay."""
     answer = alter(side, BROKER, name, {THREADS: value})
     eventually("the new value", lambda: value_of(side, BROKER, "1", THREADS) == shown)
     return answer
@@ -72,14 +72,14 @@ def test_cleaner_threads_become_at_most_twice_and_at_least_half_as_many(both: Tw
         facts.append(changed_to(side, "", "4", "4"))
         facts.append(answers_to(side, "", range(1, 11)))
         facts.append(changed_to(side, "1", "8", "8"))
-        # The broker's own number stands above that of all: nothing changes for it.
+        # The config of the broker overrides the cluster-wide default, so this broker does not change.
         facts += [answers_to(side, "", [1, 2, 4, 8, 16, 17]), answers_to(side, "1", [3, 4, 16, 17])]
         facts.append(alter(side, BROKER, "1", {THREADS: "0"})[0])
         older = AlterConfigsRequest.AlterConfigsResource(
             BROKER, "1", [AlterConfigsRequest.AlterableConfig(THREADS, "17")]
         )
         facts.append(side.ask(AlterConfigsRequest([older], True), 2)["responses"])
-        facts.append(answers_to(side, "1", [1000]))  # the map has no room for this many keys
+        facts.append(answers_to(side, "1", [1000]))  # the offset map has no room for this number of threads
         facts.append(alter(side, BROKER, "1", {BUFFER: "1048576"}, validate_only=True))
         facts.append(alter(side, BROKER, "1", {BUFFER: str(8 << 20)}, validate_only=True))
         facts.append(alter(side, BROKER, "1", {BUFFER: str((8 << 20) + 8)}, validate_only=True))
@@ -97,7 +97,7 @@ def test_cleaner_threads_become_at_most_twice_and_at_least_half_as_many(both: Tw
 
 
 def test_local_retention_without_tiered_storage(both: TwoBrokers) -> None:
-    """Every number is taken, also one greater than that of ``retention.*``, which matters with tiered storage alone."""
+    """Every number is accepted, also above ``retention.*``: the limit applies only with tiered storage."""
 
     def scene(side: Side) -> Any:
         facts: list[Any] = []
@@ -137,14 +137,14 @@ class Logs:
         self.side = side
 
     def make(self, name: str, **configs: str) -> None:
-        """A topic with forty records of four keys, two of them in a segment."""
+        """Creates a topic with forty records of four keys, two records in a segment."""
         named = {key.replace("_", "."): value for key, value in configs.items()}
         small = {"internal.segment.bytes": "200", "min.cleanable.dirty.ratio": "0.01"}
         self.side.topic(name, 1, {**small, **named})
         self.fill(name, 40)
 
     def fill(self, name: str, count: int) -> None:
-        """Records, one after the other."""
+        """Produces ``count`` records, one after the other."""
         for number in range(count):
             assert self.side.produce(name, batch(number, key=b"key-%d" % (number % 4)))["errorCode"] == 0
 
@@ -169,13 +169,13 @@ class Logs:
         while position < 40:
             batches = self.side.batches(name, position)
             if not batches:
-                break  # what was there last was cleaned away
+                break  # the last records were cleaned
             offsets += [record[0] for one in batches for record in one["records"]]
             position = batches[-1]["offsets"][1] + 1
         return offsets
 
     def pass_of_retention(self) -> None:
-        """Waits until every log was looked at once more: twice something went that was not there before."""
+        """Waits for a complete round of retention: twice, records that were just produced are deleted."""
         for _ in range(2):
             end = self.end_of("kept-short")
             self.fill("kept-short", 4)
@@ -184,7 +184,7 @@ class Logs:
 
 @pytest.fixture(params=[True, False], ids=["cleaner", "no-cleaner"])
 def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[bool, list[Logs]]]:
-    """Ours and a Kafka that look for what is old all the time, with and without the cleaner."""
+    """Odradek and a Kafka that check retention every 100 ms, with and without the cleaner."""
     keys = {
         "log.cleaner.enable": str(request.param).lower(),
         "log.cleaner.backoff.ms": "100",
@@ -199,9 +199,9 @@ def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[bool
 
 @pytest.mark.ci
 def test_what_goes_with_and_without_the_cleaner(sides: tuple[bool, list[Logs]]) -> None:
-    """``log.cleaner.enable=false``: compacted topics keep all, ``compact,delete`` too; ``delete`` works as ever.
+    """With ``log.cleaner.enable=false``, topics with ``compact`` or ``compact,delete`` keep all records.
 
-    ``local.retention.*`` removes nothing without tiered storage.
+    Topics with ``delete`` are not affected. ``local.retention.*`` removes nothing without tiered storage.
     """
     has_cleaner, both = sides
     found = []
@@ -224,5 +224,5 @@ def test_what_goes_with_and_without_the_cleaner(sides: tuple[bool, list[Logs]]) 
 
 
 def is_cleaned(logs: Logs) -> bool:
-    """Whether a round has gone over all but the active segment: of each key one record is left there."""
+    """Returns True if all segments except the active one are cleaned: they then have one record for each key."""
     return len(logs.offsets("compacted")) <= 6

@@ -1,5 +1,6 @@
-"""The same bytes before and during authentication to a real Kafka and to Odradek, and SCRAM users on both sides of the
-door.
+"""The same bytes before and during authentication, sent to a real Kafka and to Odradek.
+
+SCRAM users log in at both brokers, also after their directory has moved to the other one.
 """
 
 import random
@@ -104,7 +105,7 @@ class Conversation:
         self._socket.settimeout(SILENCE_S)
 
     def ask(self, frame: bytes) -> bytes | None:
-        """The next frame, without its size; None if the connection ends instead."""
+        """Sends a frame. Returns the next frame without its size; None if the broker closes the connection."""
         try:
             self._socket.sendall(frame)
             size = self._read(4)
@@ -126,7 +127,7 @@ class Conversation:
 
 
 def answers(port: int, frames: list[bytes]) -> list[str]:
-    """Each answer in hexadecimal digits (only the beginning of ApiVersions), and ``closed`` if the connection ends."""
+    """The answers in hexadecimal, of ApiVersions only the beginning; ``closed`` if the broker closes the connection."""
     found = []
     talk = Conversation(port)
     for frame in frames:
@@ -135,7 +136,7 @@ def answers(port: int, frames: list[bytes]) -> list[str]:
             found.append("closed")
             break
         is_versions = frame[4:6] == struct.pack(">h", ApiKey.API_VERSIONS)
-        # The order of the mechanisms is that of a Java set.
+        # Kafka lists mechanisms in the order of a Java set.
         found.append(answer[: 6 if is_versions else None].hex() if b"SCRAM" not in answer else answer[:6].hex())
     talk.close()
     return found
@@ -197,7 +198,7 @@ SCRIPTS = {
     "scram-other-id": [framed(HANDSHAKE("SCRAM-SHA-512"), 1), framed(TOKEN(b"n,a=bob,n=x,r=abc"), 1)],
 }
 DIFFERENT_ON_PURPOSE = {"scram-other-id"}
-"""Kafka tells that the user is unknown; ours looks at the ids first."""
+"""Kafka reports the unknown user. Odradek checks the ids first."""
 
 
 @pytest.mark.parametrize("name", sorted(SCRIPTS.keys() - DIFFERENT_ON_PURPOSE))
@@ -212,7 +213,7 @@ def test_scripts(both: Two, name: str) -> None:
 
 
 def admin(port: int, message: Message) -> bytes:
-    """The answer to a request of version 0 by ``admin``."""
+    """Logs in as ``admin`` and sends a request of version 0. Returns the answer."""
     talk = Conversation(port)
     for frame in (PLAIN, framed(TOKEN(plain.encode("admin", "boss")), 2)):
         assert talk.ask(frame) is not None
@@ -232,8 +233,9 @@ def upsertions() -> list[AlterUserScramCredentialsRequest.ScramCredentialUpserti
 
 
 def scram(port: int, mechanism: str, name: str, password: str) -> object:
-    """Logs in. Returns the lifetime of the session, or the error code and sentence; and whether the connection lives
-    on: its Metadata requests are answered. A session that ends closes it.
+    """Logs in. Returns (lifetime of the session, or error code and message; True if the connection stays open).
+
+    The connection is open if Metadata requests are answered. The broker closes it when the session ends.
     """
     talk = Conversation(port)
     assert talk.ask(framed(HANDSHAKE(mechanism), 1)) is not None
@@ -275,7 +277,7 @@ LOGINS = [
 
 
 def test_users_are_altered_described_and_log_in(both: Two) -> None:
-    """Bytes of answers are equal, for one user each, since Kafka orders several as a Java set."""
+    """The bytes of answers are equal. Each request has one user, because Kafka orders several as a Java set."""
     deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion
     requests: list[Message] = [AlterUserScramCredentialsRequest([], [one]) for one in upsertions()]
     requests += [
@@ -326,7 +328,7 @@ def alter(port: int, key: str, operation: int) -> int:
 
 @pytest.mark.parametrize("key", SECURITY_OF_A_LISTENER)
 def test_logins_of_a_listener_do_not_change_while_the_broker_runs(both: Two, key: str) -> None:
-    """Kafka accepts the change, and goes on with what the start has read. Ours refuses what would have no effect."""
+    """Kafka accepts the change, but it has no effect until a restart. Odradek refuses it for this reason."""
     assert alter(both.ours.port, key, SET) == ErrorCode.INVALID_REQUEST
     assert alter(both.kafka.port, key, SET) == ErrorCode.NONE
     for side in both:
@@ -335,7 +337,10 @@ def test_logins_of_a_listener_do_not_change_while_the_broker_runs(both: Two, key
 
 
 def test_random_frames_before_authentication(both: Two) -> None:
-    """Seeded: valid frames with changed bytes. Both close or answer alike. (Kafka takes names that are not UTF-8.)"""
+    """Both brokers answer or close alike after valid frames with randomly changed bytes, drawn from a seed.
+
+    Kafka accepts names that are not UTF-8. No byte is therefore set above 0x7F.
+    """
     frames = [VERSIONS, OLD, PLAIN, RAW, LOGIN, METADATA, framed(HANDSHAKE("SCRAM-SHA-256"), 1)]
     scripts = []
     for seed in range(60):
@@ -347,7 +352,7 @@ def test_random_frames_before_authentication(both: Two) -> None:
                 data[chance.randrange(4, len(data))] = chance.choice([0, 1, 2, 0x7F])
             script.append(bytes(data))
         scripts.append(script)
-    with ThreadPoolExecutor(10) as threads:  # ours lets an address wait that has failed often
+    with ThreadPoolExecutor(10) as threads:  # Odradek delays an address after many failures
         theirs = threads.map(partial(answers, both.kafka.port), scripts)
         ours = threads.map(partial(answers, both.ours.port), scripts)
     for seed, (script, one, other) in enumerate(zip(scripts, ours, theirs, strict=True)):
@@ -355,7 +360,7 @@ def test_random_frames_before_authentication(both: Two) -> None:
 
 
 def test_users_of_a_real_kafka_log_in_at_ours_and_those_of_ours_at_kafka(both: Two) -> None:
-    """The directory of the Kafka is served by ours, which adds a user, and by Kafka again. It is the last test."""
+    """Odradek serves Kafka's directory and adds a user. Then Kafka serves it again. This must be the last test."""
     kafka, port = both.kafka, both.kafka.port
     for upsertion in upsertions():
         admin(port, AlterUserScramCredentialsRequest([], [upsertion]))

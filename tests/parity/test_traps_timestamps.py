@@ -1,4 +1,4 @@
-"""The traps of timestamps, ours beside a real Kafka: CreateTime and LogAppendTime, their limits, offsets by time."""
+"""Edge cases of timestamps on Odradek and a real Kafka: CreateTime, LogAppendTime, their limits, offsets by time."""
 
 import time
 from collections.abc import Callable
@@ -35,9 +35,9 @@ def offset_of(side: Side, name: str, timestamp: int, version: int = 11) -> dict[
 
 
 def produce_later(side: Side, name: str, data: bytes, than_ms: int) -> int:
-    """Produces to a topic with LogAppendTime until the broker's clock has moved on; the time it stamped.
+    """Produces to a LogAppendTime topic until the broker's clock is past ``than_ms``. Returns the last append time.
 
-    What came at the same millisecond stays, so both brokers may have any number of batches before the last.
+    Batches appended before that stay, so the brokers may have different numbers of batches before the last one.
     """
     while True:
         answer = side.produce(name, data)
@@ -53,7 +53,7 @@ def alter(side: Side, name: str, key: str, value: str) -> None:
     side.ask(IncrementalAlterConfigsRequest([resource]), 1)
 
 
-# What is taken.
+# Accepted timestamps.
 
 LIMITS: list[tuple[str, dict[str, str], Callable[[], bytes], int]] = [
     ("young-enough", {"message.timestamp.before.max.ms": "60000"}, lambda: at(clock_ms() - 5_000), 0),
@@ -95,7 +95,7 @@ def test_which_times_are_taken(
         answer = side.produce(name, data)
         for refused in answer["recordErrors"]:
             del refused["batchIndexErrorMessage"]
-        answer.pop("errorMessage")  # the broker's own clock stands in it
+        answer.pop("errorMessage")  # contains the time of the broker's clock
         stamped = answer.pop("logAppendTimeMs")
         found = offset_of(side, name, MAX_TIMESTAMP)
         if configs.items() >= STAMPED.items():
@@ -110,7 +110,7 @@ def test_which_times_are_taken(
 
 
 def test_offsets_by_log_append_time(both: TwoBrokers) -> None:
-    """Every record of a batch has its append's time: the first of them is the answer, for the greatest time too."""
+    """All records of a batch have its append time, so the first is the answer, also for the maximum timestamp."""
 
     def scene(side: Side) -> Any:
         name = side.topic("trap-append-times", configs=STAMPED)
@@ -141,13 +141,13 @@ def test_offsets_by_log_append_time(both: TwoBrokers) -> None:
 
 @pytest.mark.parametrize(("before", "after"), [("CreateTime", "LogAppendTime"), ("LogAppendTime", "CreateTime")])
 def test_a_topic_whose_type_of_time_is_altered(both: TwoBrokers, before: str, after: str) -> None:
-    """Stored records keep their timestamps; an old producer's time is less than any append's."""
+    """Stored records keep their timestamps. The producer's CreateTime is earlier than any append time."""
 
     def scene(side: Side) -> Any:
         name = side.topic(f"trap-altered-{before}", 2, configs={"message.timestamp.type": before})
         side.produce(name, batch(100, 300, 200))
         alter(side, name, "message.timestamp.type", after)
-        deadline = time.monotonic() + DEADLINE_S  # Kafka's logs hear of it after it has answered
+        deadline = time.monotonic() + DEADLINE_S  # Kafka's logs apply it after its answer
         while (side.produce(name, batch(1), partition=1)["logAppendTimeMs"] > 0) is not (after == "LogAppendTime"):
             assert time.monotonic() < deadline
         answer = side.produce(name, batch(500, 400))
@@ -171,7 +171,7 @@ def test_offsets_of_records_without_time(both: TwoBrokers) -> None:
 
 @pytest.mark.parametrize("compression", [CompressionType.NONE, CompressionType.SNAPPY])
 def test_offsets_by_time_over_many_segments(both: TwoBrokers, compression: CompressionType) -> None:
-    """Times out of order between batches and between segments; every edge is asked for."""
+    """Timestamps are out of order between batches and segments. Every edge value is requested."""
     times = [50, 10, 90, 90, 20, 120, 60, 119, 30, 121, 5, 80, 121, 7]
 
     def scene(side: Side) -> Any:

@@ -1,4 +1,4 @@
-"""The traps of topics and their configuration: the same fixed steps to ours and to a real Kafka."""
+"""Edge cases of topics and their configuration: the same fixed steps on Odradek and on a real Kafka."""
 
 import time
 from typing import Any
@@ -81,7 +81,7 @@ def test_a_created_topic_says_its_configuration(both: TwoBrokers) -> None:
 
 
 def test_a_topic_deleted_and_made_anew_at_once(both: TwoBrokers) -> None:
-    """It is another topic: another id, nothing in it."""
+    """The new topic has another id and no records."""
 
     def scene(side: Side) -> Any:
         name = side.topic("trap-remade", 2)

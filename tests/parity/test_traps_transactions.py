@@ -1,4 +1,4 @@
-"""The traps of transactions: the same steps to ours and to a real Kafka, by fixed scripts and by random ones."""
+"""Edge cases of transactions: the same steps, fixed and random, on Odradek and on a real Kafka."""
 
 import os
 from collections.abc import Callable
@@ -126,7 +126,7 @@ def versions_mixed(tx: Transactional) -> Any:
 
 
 def markers_by_transaction_version(tx: Transactional) -> Any:
-    """The epoch of a marker must be later than that of an open transaction from transaction version 2 on (KIP-1228)."""
+    """From transaction version 2 on, a marker's epoch must be above that of the open transaction (KIP-1228)."""
     late = [tx.init(), tx.add(), tx.produce(), tx.mark(), tx.mark(transaction_version=0), tx.mark()]
     again = [tx.add(), tx.produce(), tx.mark(), tx.mark(transaction_version=1), tx.produce()]
     next_epoch = [tx.mark(later=1), tx.mark(later=1), tx.mark(later=1, version=1), tx.mark(), tx.produce()]
@@ -134,7 +134,7 @@ def markers_by_transaction_version(tx: Transactional) -> Any:
 
 
 def markers_of_a_fenced_epoch(tx: Transactional) -> Any:
-    """The producer was initialised again since: its former epoch ends no transaction, open or not."""
+    """A marker with the epoch before the last InitProducerId ends no transaction, open or not."""
     fenced = [tx.init(), tx.init(), tx.mark(later=-1), tx.add(), tx.produce(), tx.commit("a", 3)]
     refused = [tx.mark(later=-1), tx.mark(later=-1, transaction_version=0), tx.mark(later=-1, version=1)]
     return [*fenced, *refused, tx.end(), tx.mark(later=-1), tx.mark(later=-1, transaction_version=0)]
@@ -203,7 +203,7 @@ def test_described_and_listed(both: TwoBrokers) -> None:
 
 
 def test_a_batch_sent_again_in_the_next_transaction(both: TwoBrokers) -> None:
-    """Kafka holds that it verified the batch against the one after it (docs/differences.md)."""
+    """Kafka refuses the next batch, because it verified the repeated one (docs/differences.md)."""
 
     def scene(side: Side) -> Any:
         tx = Transactional(side, "sent-again")
@@ -220,7 +220,7 @@ def test_a_batch_sent_again_in_the_next_transaction(both: TwoBrokers) -> None:
 
 @pytest.mark.parametrize(("producer_id", "epoch"), [(-1, 0), (5, -1)])
 def test_a_marker_of_no_producer(both: TwoBrokers, producer_id: int, epoch: int) -> None:
-    """Kafka fails as it builds the marker, and answers all markers of the request so (docs/differences.md)."""
+    """Kafka fails to build the marker, and returns the error for all markers of the request (docs/differences.md)."""
 
     def scene(side: Side) -> Any:
         tx = Transactional(side, f"no-producer-{producer_id}")
@@ -235,7 +235,7 @@ STEPS = 16
 
 
 def live(both: TwoBrokers, seed: int) -> int:
-    """One life, to be counted."""
+    """Runs one history. Returns 1, so that histories are counted."""
     one = RandomTransactions(both, f"random-{seed}", seed)
     for _ in range(STEPS):
         one.step()
@@ -244,7 +244,7 @@ def live(both: TwoBrokers, seed: int) -> int:
 
 
 def run(both: TwoBrokers, seeds: range) -> None:
-    """Seed after seed, several at once."""
+    """Runs all seeds, several at a time."""
     live_on(both, live, seeds, replay("TRANSACTION_SEED", __file__))
 
 

@@ -19,7 +19,7 @@ from parity.world import Names
 
 
 class TopicQuestions:
-    """Draws what creates, changes, deletes and describes topics."""
+    """Draws requests that create, change, delete and describe topics."""
 
     def __init__(self, draws: Draws) -> None:
         self._draw = draws

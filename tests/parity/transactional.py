@@ -1,7 +1,7 @@
-"""Transactions on one broker: named producers with transactional ids, and the answers to their requests.
+"""Transactions on one broker: named producers with a transactional id, and the answers to their requests.
 
-Producer ids differ between two brokers, so they are compared by the order in which they first appeared. Kafka writes
-markers after its answer: requests that it refuses with CONCURRENT_TRANSACTIONS until then are repeated.
+Producer ids differ between brokers, so they are numbered in the order in which they first appear. Kafka writes markers
+after its answer to EndTxn. Requests that it refuses with CONCURRENT_TRANSACTIONS until then are repeated.
 """
 
 import contextlib
@@ -44,10 +44,10 @@ class Producer:
 
 
 class Transactional:
-    """Everything about one transactional id, its topic and its group, on one side."""
+    """One transactional id, its topic and its group, on one broker."""
 
     def __init__(self, side: Side, name: str, *, topic: str | None = None, indexes: tuple[int, ...] = (0, 1)) -> None:
-        """``topic``: one that is there, of which the partitions ``indexes`` are its own; else it makes one."""
+        """``topic``: an existing topic whose partitions ``indexes`` only this instance uses. Default: a new topic."""
         self.side = side
         self.name = name
         self.topic = topic or side.topic(f"{name}-topic", len(indexes))
@@ -66,7 +66,7 @@ class Transactional:
         return self._ids.setdefault(producer_id, f"id {len(self._ids)}")
 
     def _ask(self, request: Message, version: int) -> Any:
-        """The answer, once no other one of this transactional id is under way."""
+        """Sends a request until it is not refused with CONCURRENT_TRANSACTIONS. Returns the answer."""
         deadline = time.monotonic() + DEADLINE_S
         while True:
             with VERIFIED_ALONE if isinstance(request, TxnOffsetCommitRequest) else contextlib.nullcontext():
@@ -77,7 +77,7 @@ class Transactional:
     def init(
         self, who: str = "a", *, known: bool = False, version: int = 4, timeout_ms: int = TIMEOUT_MS
     ) -> tuple[int, str, int]:
-        """InitProducerId; ``known``: with the id and epoch that the client has."""
+        """InitProducerId. ``known``: sends the producer's current id and epoch."""
         producer = self.who(who)
         had = (producer.producer_id, producer.producer_epoch) if known else (-1, -1)
         body = self._ask(InitProducerIdRequest(self.name, timeout_ms, *had), version)
@@ -86,7 +86,7 @@ class Transactional:
         return body["errorCode"], self._id(body["producerId"]), body["producerEpoch"]
 
     def add(self, who: str = "a", *indexes: int, version: int = 3, topic: str | None = None) -> Any:
-        """AddPartitionsToTxn, as clients ask it."""
+        """AddPartitionsToTxn, as clients send it."""
         producer = self.who(who)
         wanted = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(
             topic or self.topic, list(indexes or self.indexes[:1])
@@ -107,7 +107,7 @@ class Transactional:
     def produce(
         self, who: str = "a", index: int | None = None, *, version: int = 11, sequence: int | None = None
     ) -> Any:
-        """One record with the next sequence; the error and the offset."""
+        """Produces one record with the next sequence. Returns the error and the offset."""
         producer = self.who(who)
         index = self.indexes[0] if index is None else index
         first = producer.sequences.get(index, 0) if sequence is None else sequence
@@ -150,10 +150,10 @@ class Transactional:
         return int(self._ask(request, version)["topics"][0]["partitions"][0]["errorCode"])
 
     def end(self, who: str = "a", *, commit: bool = True, version: int = 3) -> Any:
-        """EndTxn; from version 5 on the producer takes the epoch of the answer."""
+        """EndTxn. From version 5 on, the producer takes the epoch of the answer."""
         producer = self.who(who)
         body = self._ask(EndTxnRequest(self.name, producer.producer_id, producer.producer_epoch, commit), version)
-        self.describe()  # Kafka's markers: a batch that is there before them would still join what has ended
+        self.describe()  # waits for Kafka's markers: an earlier batch would join the ended transaction
         if version < 5:
             return body["errorCode"]
         if not body["errorCode"]:
@@ -169,7 +169,7 @@ class Transactional:
         coordinator_epoch: int = 0,
         version: int = 2,
     ) -> Any:
-        """WriteTxnMarkers into the first partition and one of groups, with an epoch that is higher by ``later``."""
+        """WriteTxnMarkers to the first partition and one of __consumer_offsets. ``later`` is added to the epoch."""
         producer = self.who(who)
         topics = [
             WriteTxnMarkersRequest.WritableTxnMarkerTopic(self.topic, [self.indexes[0]]),
@@ -190,7 +190,7 @@ class Transactional:
         }
 
     def describe(self) -> Any:
-        """DescribeTransactions, once nothing is under way."""
+        """DescribeTransactions, after a transaction that is ending has ended."""
         deadline = time.monotonic() + DEADLINE_S
         while True:
             state = self.side.ask(DescribeTransactionsRequest([self.name]), 0)["transactionStates"][0]
@@ -202,14 +202,14 @@ class Transactional:
         return state
 
     def wait_until_it_is_aborted(self) -> Any:
-        """The state after the coordinator has ended the transaction, because it timed out."""
+        """Waits until the coordinator has aborted the transaction by its timeout. Returns the state."""
         deadline = time.monotonic() + DEADLINE_S
         while (state := self.describe())["transactionState"] == "Ongoing":
             assert time.monotonic() < deadline
         return state
 
     def _log(self, index: int) -> Any:
-        """A partition as a reader of committed data sees it: its ends, its batches, what was aborted."""
+        """A partition as a read_committed consumer sees it: end offsets, batches, aborted transactions."""
         batches: list[tuple[int, bool, int]] = []
         aborted: set[tuple[str, int]] = set()
         offset = 0
@@ -225,7 +225,7 @@ class Transactional:
             offset = headers[-1].next_offset
 
     def seen(self) -> Any:
-        """The final state: of the transaction, of the logs as committed readers see them, and the committed offset."""
+        """The final state: the transaction, the logs as read_committed consumers see them, and the committed offset."""
         state = self.describe()
         logs = [self._log(index) for index in self.indexes]
         topic = DescribeProducersRequest.TopicRequest(self.topic, list(self.indexes))

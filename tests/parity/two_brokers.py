@@ -1,4 +1,4 @@
-"""Ours and a real Kafka side by side, and the program that puts the same question to both."""
+"""Odradek and a real Kafka side by side, and the program that sends the same requests to both."""
 
 import base64
 import contextlib
@@ -25,15 +25,15 @@ SAME_KEYS = {
     "offsets.topic.num.partitions": "3",
     "transaction.state.log.num.partitions": "3",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
-    "group.consumer.assignment.interval.ms": "0",  # an answer would hang on how fast the questions come
+    "group.consumer.assignment.interval.ms": "0",  # else answers depend on the time between requests
     "auto.create.topics.enable": "false",
-    "offsets.retention.check.interval.ms": "2147483647",  # empty groups go at a moment of each broker's own
-    "log.retention.ms": "-1",  # the records are of 2023, and each broker would look for old ones at its own time
+    "offsets.retention.check.interval.ms": "2147483647",  # each broker would remove empty groups at its own time
+    "log.retention.ms": "-1",  # the records are from 2023: each broker would delete them at its own time
 }
 
 KAFKA_KEYS = {
     **SAME_KEYS,
-    # Requests of different connections are handled in the order in which they were sent, as ours does.
+    # Makes Kafka handle the requests of all connections in the order in which they were sent, as Odradek does.
     "num.network.threads": "1",
     "num.io.threads": "1",
     "group.coordinator.threads": "1",
@@ -42,15 +42,15 @@ KAFKA_KEYS = {
 
 
 VERIFIED_ALONE = threading.Lock()
-"""Held while a transaction's records or offsets are sent, which Kafka lets its coordinator verify.
+"""Held while a transaction's records or offsets are sent, because Kafka verifies them at the coordinator.
 
-It verifies those that come together in one request, and picks the error by the version of the first alone
-(AddPartitionsToTxnManager): another life's would change the answer.
+Kafka sends verifications that arrive together in one request, and chooses the error by the version of the first
+(AddPartitionsToTxnManager). A verification of another history would change the answer.
 """
 
 
 class TwoBrokers:
-    """Ours and Kafka, and the program that asks them."""
+    """Odradek and Kafka, and the program that sends requests to them."""
 
     def __init__(self, wire: Wire, ours: Names, kafka: Names, our_log_dir: Path, kafka_log_dir: Path) -> None:
         self._program = wire
@@ -60,15 +60,15 @@ class TwoBrokers:
         self.ours = ours
         self.kafka = kafka
         self.coordinators: set[int] = set()
-        """The partitions of the offsets topic that are known to be served."""
+        """Partitions of the offsets topic that are known to be served."""
         self._kafka_versions = self._versions(kafka)
         self._wait_until_the_offsets_topic_is_there()
         while self.wire.ask(kafka.port, InitProducerIdRequest(None, 1000), 0)["body"]["errorCode"]:
-            pass  # its first block of producer ids is on its way
+            pass  # repeated until Kafka has its first block of producer ids
 
     @contextlib.contextmanager
     def beside(self) -> Iterator["TwoBrokers"]:
-        """The same brokers for a thread of its own: asked beside all others, on other connections."""
+        """The same brokers for another thread, with its own connections."""
         with self._program.another() as line:
             also = copy.copy(self)
             also.wire = line
@@ -79,13 +79,13 @@ class TwoBrokers:
         return {entry["apiKey"]: (entry["minVersion"], entry["maxVersion"]) for entry in body["apiKeys"]}
 
     def versions(self, request: type[Message]) -> tuple[int, int]:
-        """The versions of an API that both serve. Kafka announces Produce below 3 for librdkafka only."""
+        """The versions of an API that both brokers serve. Kafka announces Produce below 3 only for librdkafka."""
         lowest, highest = served_versions(request.API_KEY)
         kafka_lowest, kafka_highest = self._kafka_versions[request.API_KEY]
         return max(lowest, kafka_lowest, 3 if request.API_KEY == 0 else 0), min(highest, kafka_highest)
 
     def ask(self, question: tuple[int, Any]) -> tuple[Message, Any, Any]:
-        """Our answer and Kafka's."""
+        """Sends a request to both brokers. Returns it, our answer and Kafka's."""
         version, make = question
         answers = []
         for names in (self.ours, self.kafka):
@@ -93,7 +93,7 @@ class TwoBrokers:
             answer = self.wire.ask(names.port, request, version)
             self._learn(names, request, answer)
             if request.NAME == "ListGroupsRequest":
-                # Those of other tests live on: their sessions end at each broker's own time.
+                # Groups of other tests remain: each broker ends their sessions at its own time.
                 groups = [group for group in answer["body"]["groups"] if group["groupId"] in (*GROUPS, "unknown")]
                 answer["body"]["groups"] = groups
             answers.append(answer)
@@ -102,7 +102,10 @@ class TwoBrokers:
         return make(self.ours), answers[0], answers[1]
 
     def ask_kafka_again(self, question: tuple[int, Any], until: Callable[[Any], bool]) -> Any:
-        """Kafka's answer once it is as wanted, or the last within the time: for what it does behind its answers."""
+        """Repeats a request to Kafka until its answer satisfies ``until``. Kafka makes some changes after its answer.
+
+        Returns the last answer if that does not happen within PATIENCE_S.
+        """
         version, make = question
         deadline = time.monotonic() + PATIENCE_S
         while True:
@@ -126,7 +129,7 @@ class TwoBrokers:
         return {t["name"]: sorted((p["partitionIndex"], p["leaderId"]) for p in t["partitions"]) for t in topics}
 
     def _wait_until_both_see_the_same_topics(self) -> None:
-        """Kafka's broker learns of changes a little after its controller has answered; ours at once."""
+        """Waits for Kafka's broker, which learns of changes shortly after its controller has answered."""
         deadline = time.monotonic() + PATIENCE_S
         while self._topics(self.ours) != self._topics(self.kafka):
             assert time.monotonic() < deadline, (self._topics(self.ours), self._topics(self.kafka))
@@ -144,7 +147,7 @@ class TwoBrokers:
         return not any(partition["errorCode"] for topic in body["topics"] for partition in topic["partitions"])
 
     def _wait_until_the_offsets_topic_is_there(self) -> None:
-        """Ours has it from the start; Kafka makes it when a group is first looked for."""
+        """Waits for Kafka, which creates the topic at the first FindCoordinator. Odradek has it from the start."""
         deadline = time.monotonic() + PATIENCE_S
         for names in (self.ours, self.kafka):
             for group in GROUPS:

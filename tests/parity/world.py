@@ -1,7 +1,7 @@
-"""The objects of random requests: a few topics and groups, and each broker's ids for them.
+"""The topics and groups of random requests, and each broker's ids for them.
 
-The two brokers give different ids to the same things (topic ids, member ids, producer ids, fetch sessions). A request
-contains symbols instead, and each broker's :class:`Names` has its id for a symbol.
+The two brokers give different ids to the same things (topics, members, producers, fetch sessions). A request is drawn
+with symbols; :class:`Names` maps them to one broker's ids.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ UNKNOWN_TOPIC_ID = bytes(range(1, 17))
 
 @dataclass
 class Names:
-    """The names that one broker uses."""
+    """The ids of one broker."""
 
     port: int
     topic_ids: dict[str, bytes] = field(default_factory=dict)
@@ -37,7 +37,7 @@ DIFFERENT_ANYWAY = frozenset(
     | {"incarnationId", "directoryId", "lastFetchTimestamp", "lastCaughtUpTimestamp", "nodeEndpoints"}
     | {"supportedFeatures", "finalizedFeatures", "apiKeys"}
 )
-"""Fields that are ids, times, hosts or texts: they differ between any two brokers."""
+"""Fields with ids, times, hosts or texts, which differ between any two brokers."""
 
 UNORDERED = frozenset(
     {"topics", "responses", "groups", "results", "configs", "resources", "brokers", "configResources"}
@@ -49,11 +49,11 @@ UNORDERED = frozenset(
         "coordinators",
     }
 )
-"""Lists whose order says nothing."""
+"""Lists whose order has no meaning."""
 
 
 def comparable(node: Any, key: str = "") -> Any:
-    """An answer without what differs between any two brokers; lists that have no order of their own are sorted."""
+    """An answer without DIFFERENT_ANYWAY, and with UNORDERED lists sorted."""
     if isinstance(node, dict):
         return {name: comparable(value, name) for name, value in node.items() if name not in DIFFERENT_ANYWAY}
     if isinstance(node, list):
