@@ -1,4 +1,4 @@
-"""A compacted topic that the cleaner of a broker has gone over, so that the next one finds nothing left to clean."""
+"""Creates a compacted topic and waits for the broker's cleaner, so the next broker finds nothing left to clean."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -13,7 +13,7 @@ from door.workload import TIMEOUT_S, create
 from support.eventually import eventually
 
 CLEANER = {"log.cleaner.backoff.ms": "100"}
-"""What a broker must have set for it to come by soon."""
+"""Broker configs with which the cleaner runs often."""
 CLEANED = Plan(
     "cleaned",
     configs={
@@ -26,7 +26,10 @@ CLEANED = Plan(
 
 
 def fill_cleaned(servers: str, log_dirs: Sequence[Path], plan: Plan = CLEANED) -> None:
-    """A compacted topic in tiny segments, cleaned up to the active one. ``log_dirs`` are those of the broker."""
+    """Fills a compacted topic of tiny segments, and waits until all segments except the active one are cleaned.
+
+    ``log_dirs``: the broker's log directories.
+    """
     create(AdminClient({"bootstrap.servers": servers}), [plan])
     producer: Any = Producer({"bootstrap.servers": servers, "linger.ms": 0})
     for number in range(300):

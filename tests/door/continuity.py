@@ -1,4 +1,4 @@
-"""Clients that continue while brokers are exchanged: an idempotent producer, and a group with its offsets."""
+"""Clients that continue after the broker is replaced: an idempotent producer, and groups with committed offsets."""
 
 import threading
 import time
@@ -17,10 +17,10 @@ LIVING_BATCH = 10
 
 
 class LivingProducer:
-    """An idempotent producer that stays connected while brokers are exchanged on one port: its sequence continues.
+    """An idempotent producer that continues its sequence while brokers replace each other on one port.
 
-    Between :meth:`begin` and :meth:`pause` a broker may be killed. Unanswered batches are sent to the next broker,
-    which must know from the log which of them were appended.
+    Between :meth:`begin` and :meth:`pause` a broker may be killed. Batches without an answer are sent to the next
+    broker, which must know from the log if they were appended.
     """
 
     def __init__(self, servers: str) -> None:
@@ -42,7 +42,7 @@ class LivingProducer:
         self.sent = 0
 
     def send(self, batches: int = 3) -> None:
-        """Sends the next numbers in batches of ten, each acknowledged before the next is made."""
+        """Sends the next numbers in batches of ten. Each batch is acknowledged before the next is sent."""
         for _ in range(batches):
             for number in range(self.sent, self.sent + LIVING_BATCH):
                 self._producer.produce(LIVING, b"%d" % number, partition=0, on_delivery=self._delivered)
@@ -51,7 +51,7 @@ class LivingProducer:
             self.sent += LIVING_BATCH
 
     def begin(self) -> None:
-        """Sends without a pause from now on; returns when some of it was acknowledged: the rest is on its way."""
+        """Starts sending on a thread. Returns after the first acknowledgements, while more batches are in flight."""
         assert self._thread is None
         self._stop.clear()
         start = self._acknowledged
@@ -68,14 +68,14 @@ class LivingProducer:
             self._producer.poll(0.001)
 
     def pause(self) -> None:
-        """Makes no more records; what was made waits for a broker."""
+        """Stops producing new records. Unacknowledged records wait for the next broker."""
         assert self._thread is not None
         self._stop.set()
         self._thread.join()
         self._thread = None
 
     def finish(self) -> None:
-        """Waits until the broker there is now has taken everything, what was sent twice only once."""
+        """Waits until the current broker has acknowledged all records."""
         assert self._producer.flush(TIMEOUT_S) == 0, "not acknowledged in time"
         assert not self._failed, self._failed
 
@@ -85,13 +85,13 @@ class LivingProducer:
             self._failed.append(str(error))
 
     def assert_all_there(self, snapshot: Snapshot) -> None:
-        """Every number once and in order, as a client reads them."""
+        """Asserts that clients read every number once and in order."""
         values = [record.value for record in snapshot.topics[LIVING].partitions[0].records]
         assert values == [b"%d" % number for number in range(self.sent)]
 
 
 class Sequenced(NamedTuple):
-    """The producer's fields of a batch."""
+    """The producer fields of a batch."""
 
     producer_id: int
     producer_epoch: int
@@ -100,7 +100,7 @@ class Sequenced(NamedTuple):
 
 
 def sequences(log_dir: Path, topic: str, partition: int) -> list[Sequenced]:
-    """The batches on the disk of a stopped broker."""
+    """The producer fields of a partition's batches on the disk of a stopped broker."""
     found = []
     for path in sorted((log_dir / f"{topic}-{partition}").glob("*.log")):
         with LogFile(path) as log:
@@ -113,14 +113,14 @@ def sequences(log_dir: Path, topic: str, partition: int) -> list[Sequenced]:
 
 
 def assert_one_sequence(log_dir: Path) -> None:
-    """The living producer never got another id or epoch, and its sequence has no gap and no repetition."""
+    """Asserts that the producer kept its id and epoch, and that its sequence has no gap and no repetition."""
     found = sequences(log_dir, LIVING, 0)
     assert {(one.producer_id, one.producer_epoch) for one in found} == {(found[0].producer_id, 0)}, found
     assert [one.first for one in found] == [0, *(one.last + 1 for one in found[:-1])], found
 
 
 def assert_groups_go_on(servers: str, snapshot: Snapshot) -> None:
-    """A static member returns under its name and a dynamic one joins; each continues at the committed offsets."""
+    """Asserts that a returning static member and a new dynamic one each continue at the committed offsets."""
     for group in ("static-2", "dynamic-1"):
         offsets = {key: offset for key, (offset, _, _) in snapshot.groups[group].offsets.items()}
         settings: dict[str, Any] = {
@@ -152,7 +152,7 @@ def _assert_first_offsets(consumer: Any, offsets: dict[tuple[str, int], int], gr
         for message in consumer.consume(100, 0.1):
             key = message.topic(), message.partition()
             if message.error() is not None:
-                # "error" is what a partition without a committed offset gets.
+                # auto.offset.reset "error" gives an error for a partition without a committed offset.
                 assert key not in offsets, f"{group}: {key}: {message.error()}"
             elif key in waiting:
                 assert message.offset() == waiting.pop(key), f"{group}: {key} went on at {message.offset()}"

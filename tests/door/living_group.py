@@ -1,4 +1,4 @@
-"""Groups of both protocols whose members stay connected while brokers are exchanged on one port."""
+"""Groups of both protocols whose members keep running while brokers replace each other on one port."""
 
 import time
 from typing import Any
@@ -15,16 +15,16 @@ LONG_SESSIONS = {
     "group.consumer.max.session.timeout.ms": str(LONGEST_SESSION_MS),
     "group.consumer.session.timeout.ms": str(LONGEST_SESSION_MS),
 }
-"""Configs of both brokers: no session ends while they are exchanged."""
+"""Configs of both brokers: no session ends while one broker replaces the other."""
 MEMBERS, PARTITIONS, RECORDS = 2, 4, 12
 
 
 class LivingGroup:
-    """Two members, one of them static, that continue: same generation, same partitions, no record lost.
+    """Two members, one of them static. They keep their generation and partitions, and lose no record.
 
-    Their partitions are paused while brokers are exchanged. While Kafka stops, it answers Metadata without any broker.
-    librdkafka 2.16 then drops all brokers, those of its bootstrap.servers too, and never connects again (its issue
-    5301). With paused partitions it sends no Fetch that is refused, and therefore no Metadata at that moment.
+    Their partitions are paused while the broker is replaced. A Kafka that stops answers Metadata without any broker.
+    librdkafka 2.16 then drops all brokers, also those of bootstrap.servers, and never connects again (its issue 5301).
+    With paused partitions it sends no Fetch. No Fetch is refused, so librdkafka does not request Metadata at that time.
     """
 
     def __init__(self, servers: str, protocol: str) -> None:
@@ -66,7 +66,7 @@ class LivingGroup:
         self._generation = generation_of(self._members[0])
 
     def go_on(self) -> None:
-        """Each member receives what comes for its partitions, and commits it, in the generation that there was."""
+        """Asserts that each member receives the new records of its partitions, and commits in the same generation."""
         for number in range(self._sent, self._sent + RECORDS):
             self._producer.produce(self._topic, b"%d" % number, partition=number % PARTITIONS)
         assert self._producer.flush(TIMEOUT_S) == 0, "not acknowledged in time"
@@ -93,6 +93,6 @@ class LivingGroup:
                 assert message.error().retriable() or not message.error().fatal(), message.error()
 
     def close(self) -> None:
-        """All leave."""
+        """Closes the members, which leave the group."""
         for member in self._members:
             member.close()

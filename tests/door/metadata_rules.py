@@ -1,7 +1,7 @@
-"""What Apache Kafka demands of ``meta.properties``, the clean-shutdown marker and ``__cluster_metadata-0``.
+"""Apache Kafka's rules for ``meta.properties``, the clean-shutdown marker and ``__cluster_metadata-0``.
 
-The other half of rules.py. The records are replayed here once more in a few lines, so that our own replay is not
-its own witness.
+The rules for partitions are in rules.py. This module has its own short replay of the metadata records, so it does not
+test Odradek's replay with itself.
 """
 
 import base64
@@ -37,33 +37,33 @@ LEVELS = {
     "streams.version": (0, 1),
     "transaction.version": (0, 2),
 }
-"""The levels that Kafka 4.3.1 knows."""
+"""Feature -> the lowest and highest level that Kafka 4.3.1 supports."""
 ELR_NEEDS_METADATA_VERSION = 23
 RESERVED_IDS = 100
-"""Ids below mean something else: MIGRATING 0, UNASSIGNED 1, LOST 2."""
+"""Kafka reserves the directory ids below this number: MIGRATING is 0, UNASSIGNED 1, LOST 2."""
 
 
 ANYWHERE = (bytes(16), bytes(15) + b"\x01")
-"""MIGRATING and UNASSIGNED: a partition may lie in any directory."""
+"""MIGRATING and UNASSIGNED: the partition may be in any directory."""
 
 
 @dataclass(slots=True)
 class MetadataSeen:
-    """The state that the records describe. ``directory_ids``: the ids of the broker's log directories."""
+    """The state that the metadata records describe. ``directory_ids``: the ids of the broker's log directories."""
 
     directory_ids: list[bytes]
     topics: dict[str, bytes] = field(default_factory=dict)
     removed: set[bytes] = field(default_factory=set)
-    """Ids of topics that were deleted, as far as the log still says so."""
+    """Ids of deleted topics whose deletion is still in the log."""
     leader_epochs: dict[tuple[bytes, int], int] = field(default_factory=dict)
     replicas: dict[tuple[bytes, int], list[int]] = field(default_factory=dict)
     directories: dict[tuple[bytes, int], bytes] = field(default_factory=dict)
-    """In which directory this broker's replica of a partition lies."""
+    """(topic id, partition) -> the id of the directory of this broker's replica."""
     features: dict[str, int] = field(default_factory=dict)
     broker_epoch: int = -1
     fenced: bool = True
     log_dirs: list[bytes] | None = None
-    """Those of the last registration; None in record versions without them."""
+    """The directory ids of the last registration; None if its record version has none."""
     first_control: list[ControlRecordType] = field(default_factory=list)
     voters: bool = False
     end: int = 0
@@ -71,19 +71,19 @@ class MetadataSeen:
 
 
 def read_uuid(text: str) -> bytes:
-    """16 bytes from base64url without padding. Raises ValueError."""
+    """Decodes 16 bytes from base64url without padding. Raises ValueError."""
     return base64.b64decode(text + "==", b"-_", validate=True)
 
 
 def read_properties(log_dir: Path) -> dict[str, str]:
-    """The lines of meta.properties."""
+    """The keys and values of meta.properties."""
     path = log_dir / "meta.properties"
     lines = path.read_text().splitlines() if path.is_file() else []
     return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
 
 
 def read_directory_id(log_dir: Path) -> bytes:
-    """``directory.id``; empty if it is missing."""
+    """The ``directory.id`` of meta.properties; empty if it is missing."""
     text = read_properties(log_dir).get("directory.id", "")
     return read_uuid(text) if re.fullmatch(r"[\w-]{22}", text) else b""
 
@@ -106,7 +106,7 @@ def metadata_violations(log_dir: Path, seen: MetadataSeen, *, clean: bool) -> li
 
 
 def identity_violations(log_dir: Path, first: Path) -> Iterator[str]:
-    """The violations in a directory's meta.properties; ``first`` is the broker's directory of the metadata."""
+    """The violations in a directory's meta.properties. ``first``: the directory with the metadata log."""
     properties = read_properties(log_dir)
     directory_id = read_directory_id(log_dir)
     if any(properties.get(key) != read_properties(first).get(key) for key in ("cluster.id", "node.id")):
@@ -123,7 +123,7 @@ def identity_violations(log_dir: Path, first: Path) -> Iterator[str]:
 
 
 def _files(directory: Path) -> list[Path]:
-    """The latest snapshot, and the segments."""
+    """The latest snapshot, followed by the segments."""
     checkpoints = sorted(path for path in directory.iterdir() if CHECKPOINT.fullmatch(path.name))
     return [*checkpoints[-1:], *sorted(directory.glob("*.log"))]
 
@@ -147,7 +147,7 @@ def _replay(directory: Path, node_id: int, seen: MetadataSeen) -> Iterator[str]:
 def _replay_batch(batch: Batch, node_id: int, seen: MetadataSeen, *, in_snapshot: bool) -> Iterator[str]:
     header = batch.header
     if not in_snapshot:
-        # The snapshot is read first; its records may still be in the log, too.
+        # The snapshot is read first. The log may still contain the same records.
         if header.last_offset >= seen.end and header.partition_leader_epoch < seen.epoch:
             yield f"batch {header.base_offset}: epoch {header.partition_leader_epoch} after {seen.epoch}"
         if header.base_offset < seen.end and header.last_offset >= seen.end:
@@ -161,7 +161,7 @@ def _replay_batch(batch: Batch, node_id: int, seen: MetadataSeen, *, in_snapshot
             seen.voters |= kind is ControlRecordType.KRAFT_VOTERS
             continue
         if not in_snapshot and record.offset < seen.end:
-            continue  # in the snapshot already
+            continue  # already in the snapshot
         decoded = metadata_record(record)
         if not isinstance(decoded.value, Typed) or record.key is not None:
             yield f"record {record.offset}: {decoded.fault or 'it has a key'}"
@@ -219,7 +219,7 @@ def _take_partition(message: Any, node_id: int, seen: MetadataSeen) -> Iterator[
 
 
 def _voters(directory: Path, directory_id: bytes, node_id: int, seen: MetadataSeen) -> Iterator[str]:
-    """The first checkpoint, the latest one or the log names us as the voter, under our directory's id."""
+    """The first checkpoint, the latest checkpoint or the log must name this broker as voter, with its directory id."""
     voter = b"\x02" + node_id.to_bytes(4, "big") + directory_id
     named = False
     for path in directory.glob("*.checkpoint"):

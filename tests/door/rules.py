@@ -1,8 +1,8 @@
-"""What Apache Kafka demands of a log directory, as one strict check: ``violations(log_dir, clean=True)``.
+"""Apache Kafka's rules for a log directory, as one strict check: ``violations(log_dir, clean=True)``.
 
-Reads everything and changes nothing. Yields a line, with the file, for each broken rule. Without a line, a Kafka 4.3.1
-can start on the directory and loses nothing. The rules for partitions are here, those for the metadata log in
-metadata_rules.py. ``clean``: the broker was stopped, not killed, so no operation may be half done.
+Reads all files and changes nothing. Yields one line, with the file's name, for each broken rule. If there is none, a
+Kafka 4.3.1 can start on the directory and loses nothing. The rules for the metadata log are in metadata_rules.py.
+``clean``: the broker was stopped, not killed, so no operation may be incomplete.
 """
 
 import re
@@ -54,9 +54,9 @@ class Bounds(NamedTuple):
 
 
 def violations(log_dir: Path, *, clean: bool, others: Sequence[Path] = ()) -> list[str]:
-    """Every rule that a broker's directory breaks, a line each.
+    """The rules that a broker's directories break, one line each.
 
-    ``log_dir`` has the metadata log; ``others`` are the broker's further log directories.
+    ``log_dir``: the directory with the metadata log. ``others``: the broker's other log directories.
     """
     ids = [read_directory_id(path) for path in (log_dir, *others)]
     metadata = MetadataSeen(directory_ids=ids)
@@ -83,7 +83,7 @@ def _partitions(log_dir: Path, directory_id: bytes, metadata: MetadataSeen, clea
 
 
 def root_violations(log_dir: Path, clean: bool) -> Iterator[str]:
-    """The violations in the directory itself."""
+    """The violations of files directly in a log directory."""
     for path in sorted(log_dir.iterdir()):
         name = path.name
         if path.is_dir():
@@ -106,7 +106,7 @@ def root_violations(log_dir: Path, clean: bool) -> Iterator[str]:
 
 
 def partition_violations(directory: Path, clean: bool, log_start_offset: int) -> tuple[list[str], Bounds]:
-    """The violations in a partition's directory, and the log's bounds."""
+    """The violations in a partition's directory, and the bounds of its log."""
     name = directory.name
     found = list(_names(directory, clean))
     bases = sorted(int(path.stem) for path in directory.glob("*.log"))
@@ -125,7 +125,7 @@ def partition_violations(directory: Path, clean: bool, log_start_offset: int) ->
         for _, header in batches:
             end, epoch = header.last_offset + 1, max(epoch, header.partition_leader_epoch)
             transactional |= header.is_transactional
-            # A producer of deleted records alone is forgotten at the next start, by Kafka too.
+            # A producer whose records are all deleted is forgotten at the next start, also by Kafka.
             if header.producer_id >= 0 and not header.is_control and header.last_offset >= log_start_offset:
                 producers[header.producer_id] = header
         found += [f"{name}/{line}" for line in _indexes(directory, base, batches, is_last and not clean)]
@@ -147,7 +147,7 @@ def _names(directory: Path, clean: bool) -> Iterator[str]:
 
 
 def _batches(path: Path, first: int, may_be_torn: bool, batches: list[tuple[int, BatchHeader]]) -> Iterator[str]:
-    """Whole batches of format 2, sound, with rising offsets."""
+    """Batches must be complete, valid, of format 2, and have rising offsets."""
     with LogFile(path) as log:
         for batch in log.batches():
             if not isinstance(batch, Batch):
@@ -166,9 +166,10 @@ def _batches(path: Path, first: int, may_be_torn: bool, batches: list[tuple[int,
 
 
 def _epochs(batches: list[tuple[int, BatchHeader]], epochs: list[tuple[int, int]], clean: bool) -> Iterator[str]:
-    """Each batch's leader epoch is what the checkpoint says of its offset (a killed broker's may be behind).
+    """Each batch must have the leader epoch that the checkpoint has for its offset.
 
-    The first epoch begins where the log does, which may be within a segment."""
+    The checkpoint of a killed broker may lack the latest epoch. The first epoch begins at the log start offset, which
+    may be inside a segment."""
     starts = [start for _, start in epochs]
     for _, header in batches:
         if epochs and header.last_offset < starts[0]:
@@ -184,7 +185,7 @@ def _epochs(batches: list[tuple[int, BatchHeader]], epochs: list[tuple[int, int]
 
 
 def _indexes(directory: Path, base: int, batches: list[tuple[int, BatchHeader]], may_be_behind: bool) -> Iterator[str]:
-    """Entries that rise and name a batch; nothing preallocated is left; the last time is the segment's greatest."""
+    """Index entries must rise and name a batch, without preallocated space. The last time is the segment's maximum."""
     name = f"{base:020d}"
     by_last = {header.last_offset: (position, header) for position, header in batches}
     offsets, times = (
@@ -193,7 +194,7 @@ def _indexes(directory: Path, base: int, batches: list[tuple[int, BatchHeader]],
     )
     for kind, entries in (("index", offsets), ("timeindex", times)):
         if entries is None and may_be_behind and not batches:
-            return  # killed while the segment was made
+            return  # killed while the segment was being created
         if entries is None:
             yield f"{name}.{kind} is missing or no whole number of entries"
             return
@@ -234,7 +235,7 @@ def _entries(path: Path, entry: Struct) -> list[tuple[int, ...]] | None:
 def _snapshots(
     directory: Path, end: int, producers: dict[int, BatchHeader], clean: bool, transactional: bool
 ) -> Iterator[str]:
-    """Each is sound and not behind the log's end; after a clean stop the last has every producer of the log."""
+    """Snapshots must be valid and not beyond the log end. After a clean stop, the last must have every producer."""
     offsets = sorted(int(path.stem) for path in directory.glob("*.snapshot"))
     latest: dict[int, tuple[int, ...]] = {}
     for offset in offsets:
@@ -265,14 +266,15 @@ def _last_of(header: BatchHeader) -> tuple[int, int, int]:
 def ownership_violations(
     path: Path, key: Key, bounds: Bounds, metadata: MetadataSeen, directory_id: bytes, clean: bool
 ) -> Iterator[str]:
-    """The directory is that of a topic of the metadata, under its id, and no epoch of its log is ahead of it.
+    """A partition's directory must belong to a topic of the metadata, with its id, and no leader epoch beyond it.
 
-    A kill may come between the record that removes a topic and the renaming of its directory: Kafka renames it then.
+    A broker may be killed after the record that removes a topic and before the directory is renamed. Kafka then renames
+    it at its start.
     """
     topic, index = key
     file = path / "partition.metadata"
     if not file.is_file() and bounds.start == bounds.end and not clean:
-        return  # killed while it was made: nothing was acknowledged yet
+        return  # killed while it was being created: nothing was acknowledged yet
     if not file.is_file():
         yield f"{path.name}: no partition.metadata: Kafka renames it to -stray and serves an empty log"
         return
@@ -299,13 +301,16 @@ def ownership_violations(
 
 
 def checkpoint_violations(log_dir: Path, bounds: dict[Key, Bounds], clean: bool) -> Iterator[str]:
-    """Format, partitions that are there, offsets within their logs; after a clean stop all that there are."""
+    """Offset checkpoints must have the right format, existing partitions, and offsets within their logs.
+
+    After a clean stop, every partition must have an entry.
+    """
     for name in CHECKPOINTS:
         entries, lines = read_offsets(log_dir / name)
         yield from lines
         for key, offset in entries.items():
             if key not in bounds:
-                # Of a partition that was deleted since: Kafka cleans it up with the next checkpoint.
+                # The partition was deleted later. Kafka removes its entry with the next checkpoint.
                 if clean:
                     yield f"{name}: {key} has no directory"
             elif not bounds[key].start <= offset <= bounds[key].end and not (name != CHECKPOINTS[1] and offset == 0):
@@ -317,7 +322,7 @@ def checkpoint_violations(log_dir: Path, bounds: dict[Key, Bounds], clean: bool)
 
 
 def read_offsets(path: Path) -> tuple[dict[Key, int], list[str]]:
-    """(offsets by partition, what is wrong) of an offset checkpoint; an empty or missing one has none."""
+    """An offset checkpoint's offsets by partition, and its violations. An empty or missing file has neither."""
     rows, lines = _rows(path, r"([\w.-]+) (\d+) (\d+)")
     entries = {(topic, int(index)): int(offset) for topic, index, offset in rows}
     if len(entries) != len(rows):
@@ -328,7 +333,7 @@ def read_offsets(path: Path) -> tuple[dict[Key, int], list[str]]:
 
 
 def read_pairs(path: Path) -> tuple[list[tuple[int, int]], list[str]]:
-    """(epochs and their starts, what is wrong) of a leader-epoch-checkpoint."""
+    """The (epoch, start offset) pairs of a leader-epoch-checkpoint, and its violations."""
     rows, lines = _rows(path, r"(\d+) (\d+)")
     pairs = [(int(epoch), int(start)) for epoch, start in rows]
     where = f"{path.parent.name}/{path.name}"

@@ -1,4 +1,4 @@
-"""What only a real Kafka serves and its directory has to keep: ACLs, SCRAM users, quotas, configs of every kind.
+"""ACLs, SCRAM users, quotas and configs of every kind. A directory must keep them while Odradek serves it.
 
 set_up(servers)                     # on a Kafka with AUTHORIZER
 before = what_is_there(servers)
@@ -61,7 +61,7 @@ QUOTAS = (
 
 
 def set_up(servers: str, *, with_groups: bool = True) -> None:
-    """Adds some of each, and takes some away again. ``with_groups`` False: a Kafka before 4.0 has no group configs."""
+    """Adds entries of each kind, and removes some. ``with_groups``: also adds group configs, which need Kafka 4.0."""
     admin: Any = AdminClient({"bootstrap.servers": servers})
     for future in admin.create_acls([*_acls(), _acl("gone", AclOperation.WRITE)]).values():
         future.result(TIMEOUT_S)
@@ -72,14 +72,14 @@ def set_up(servers: str, *, with_groups: bool = True) -> None:
         changes = [UserScramCredentialUpsertion(user, info, b"secret", b"salt" * 4) for user in USERS]
         for future in admin.alter_user_scram_credentials(changes).values():
             future.result(TIMEOUT_S)
-    # None is removed again: a Kafka that loads such a removal together with what was there before loses other users of
-    # the mechanism too (ScramDelta.apply takes the mechanism out while it is empty, and goes on filling the map).
+    # No SCRAM user is removed. If Kafka loads a removal together with older records, it also loses other users of the
+    # mechanism: ScramDelta.apply drops the mechanism's map while it is empty, and then adds users to the dropped map.
     asyncio.run(_set_quotas_and_configs(servers, with_groups))
     _wait_for_all(servers, with_groups)
 
 
 def _wait_for_all(servers: str, with_groups: bool) -> None:
-    """Until the broker shows what its controller has answered for: Kafka's learns of it from the metadata log."""
+    """Waits until the broker shows all changes. Kafka's broker learns them later, from the metadata log."""
     wanted = {key: value for kind, _, key, value in CONFIGS if with_groups or kind != GROUP}
     deadline = time.monotonic() + TIMEOUT_S
     while True:
@@ -92,7 +92,7 @@ def _wait_for_all(servers: str, with_groups: bool) -> None:
 
 
 def what_is_there(servers: str, *, with_groups: bool = True) -> dict[str, Any]:
-    """All of it, in one order."""
+    """All ACLs, SCRAM users, quotas and configs, sorted."""
     admin: Any = AdminClient({"bootstrap.servers": servers})
     users = admin.describe_user_scram_credentials(None).result(TIMEOUT_S)
     quotas, configs = asyncio.run(_ask_quotas_and_configs(servers, with_groups))

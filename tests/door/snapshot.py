@@ -1,11 +1,11 @@
-"""What a client sees in a broker, to be held against what it sees after another broker took the directory over.
+"""A snapshot of a broker as a client sees it, to compare after another broker has taken over the directory.
 
     before = take_snapshot(servers)
     ...
     assert not differences(before, take_snapshot(servers))
 
-Everything is asked by an unmodified confluent-kafka: every record with its offset, time, key, value, headers and leader
-epoch; start, end and offsets by time of each partition; ids and configs of topics; groups, their members and offsets.
+An unmodified confluent-kafka reads everything: every record with offset, time, key, value, headers and leader epoch;
+the start, end and offsets by time of each partition; topic ids and configs; groups with members and offsets.
 """
 
 import time
@@ -39,11 +39,11 @@ STARTING = (
     KafkaError.NOT_COORDINATOR,
     KafkaError._TRANSPORT,
 )
-"""What a broker answers before it has settled."""
+"""Errors that a broker answers before its leaders and groups are loaded."""
 
 
 class Seen(NamedTuple):
-    """A record. The time's type is 1 for CreateTime, 2 for LogAppendTime."""
+    """A record. The timestamp type is 1 for CreateTime, 2 for LogAppendTime."""
 
     offset: int
     timestamp_type: int
@@ -62,12 +62,12 @@ class PartitionSeen:
     end: int
     records: list[Seen] = field(default_factory=list)
     by_time: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Question ("max" or a time) -> (offset, time) as ListOffsets answers."""
+    """The (offset, time) that ListOffsets answers, by "max" or by a time."""
 
 
 @dataclass(slots=True)
 class TopicSeen:
-    """One topic; ``configs`` are those that it sets itself."""
+    """One topic. ``configs``: its own configs, without defaults."""
 
     topic_id: str
     configs: dict[str, str]
@@ -76,7 +76,7 @@ class TopicSeen:
 
 @dataclass(slots=True)
 class GroupSeen:
-    """One group; members are (static id, partitions assigned), offsets (offset, metadata, leader epoch)."""
+    """One group. Members are (instance id, assigned partitions); offsets are (offset, metadata, leader epoch)."""
 
     state: str
     members: list[tuple[str | None, tuple[tuple[str, int], ...]]]
@@ -104,10 +104,10 @@ def take_snapshot(servers: str, *, isolation_level: str = "read_uncommitted") ->
 
 
 def wait_until_settled(admin: AdminClient) -> None:
-    """Waits until every partition has its leader and every group is loaded.
+    """Waits until every partition has a leader and every group is loaded.
 
-    A Kafka that has just started answers some requests with errors that a client tries again after; librdkafka's admin
-    client gives them back.
+    A Kafka that has just started answers some requests with retriable errors, which librdkafka's admin client does not
+    retry.
     """
     refusals: list[KafkaException] = []
 
@@ -149,7 +149,7 @@ def _topics(admin: AdminClient, servers: str, isolation_level: str) -> dict[str,
 
 
 def topic_configs(admin: AdminClient, names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """The configs that each topic sets itself."""
+    """Each topic's own configs, without defaults."""
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
     found = {}
     for resource, future in admin.describe_configs(resources).items():
@@ -162,12 +162,12 @@ def topic_configs(admin: AdminClient, names: Iterable[str]) -> dict[str, dict[st
 def _offsets(
     admin: AdminClient, partitions: Iterable[tuple[str, int]], spec: Any
 ) -> dict[tuple[str, int], tuple[int, int]]:
-    """(offset, timestamp) of each partition for a question."""
+    """The (offset, timestamp) of each partition for the same offset spec."""
     return _answers(admin, dict.fromkeys(partitions, spec))
 
 
 def _answers(admin: AdminClient, questions: Mapping[tuple[str, int], Any]) -> dict[tuple[str, int], tuple[int, int]]:
-    """(offset, timestamp) of each partition for a question of its own, asked all at once."""
+    """The (offset, timestamp) of each partition for its own offset spec, in one request."""
     asked = {TopicPartition(topic, index): spec for (topic, index), spec in questions.items()}
     found = {}
     for partition, future in admin.list_offsets(asked).items():
@@ -188,7 +188,7 @@ def _read_records(servers: str, topics: Mapping[str, TopicSeen], isolation_level
         return
     settings: dict[str, Any] = {
         "bootstrap.servers": servers,
-        "group.id": f"snapshot-{uuid.uuid4()}",  # never joined, nothing is committed
+        "group.id": f"snapshot-{uuid.uuid4()}",  # the consumer never joins or commits
         "enable.auto.commit": False,
         "enable.partition.eof": True,
         "check.crcs": True,
@@ -221,7 +221,7 @@ def _seen(message: Any) -> Seen:
 
 
 def _ask_times(admin: AdminClient, topics: Mapping[str, TopicSeen]) -> None:
-    """The offset of the greatest timestamp, and that of the first record at or after the middle one's timestamp."""
+    """Looks up two offsets: of the maximum timestamp, and of the first record at or after the middle record's time."""
     filled = [(n, i) for n, t in topics.items() for i, p in t.partitions.items() if p.records]
     for key, answer in _offsets(admin, filled, SPEC.max_timestamp()).items():
         topics[key[0]].partitions[key[1]].by_time["max"] = answer
@@ -254,7 +254,7 @@ def _committed(admin: AdminClient, group: str) -> dict[tuple[str, int], tuple[in
 
 
 def differences(before: Snapshot, after: Snapshot) -> list[str]:
-    """The differences in ``after``, one named line each; at most twenty."""
+    """The differences of ``after``, one line each, at most twenty."""
     lines = _named("topic", before.topics, after.topics)
     for name in sorted(before.topics.keys() & after.topics.keys()):
         one, other = before.topics[name], after.topics[name]

@@ -1,4 +1,4 @@
-"""A directory with delegation tokens moves from our broker to a real Kafka and back: clients log in at both."""
+"""A directory with delegation tokens moves from Odradek to a real Kafka and back. Clients log in at both."""
 
 from contextlib import closing
 from pathlib import Path
@@ -24,7 +24,7 @@ def create(side: TokenSide) -> Any:
 
 
 def logs_in(side: TokenSide, token: Any) -> bool:
-    """Whether a client logs in with a token, as Bob."""
+    """Returns True if a client logs in as Bob with a token."""
     for name in ("sha256", "sha512"):
         with closing(SaslLine(side.port)) as line:
             try:
@@ -37,7 +37,7 @@ def logs_in(side: TokenSide, token: Any) -> bool:
 
 
 def test_tokens_of_both_brokers_log_in_at_both(tmp_path: Path) -> None:
-    """Odradek creates two tokens, Kafka removes one and creates another, Odradek serves what is left."""
+    """Odradek creates two tokens, Kafka removes one and creates another, Odradek serves the remaining two."""
     with OurBroker(tmp_path, CONFIG) as ours, closing(TokenSide(ours.port)) as side:
         side.allow()
         kept, removed = create(side), create(side)

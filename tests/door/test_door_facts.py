@@ -1,7 +1,7 @@
-"""Every demand of Apache Kafka on a log directory, held against what we leave in one: stopped, killed, at any moment.
+"""Odradek's log directory keeps every rule of Apache Kafka, after a stop and after a kill.
 
-The rules are in tests/door/rules.py. Here they are shown to hold for us, and each of them to be one that would be
-seen: a directory that differs in one thing from ours is named for that thing.
+The rules are in tests/door/rules.py. Each rule is also shown to find a violation: a valid directory is changed in one
+way, and the rule must report it.
 """
 
 import re
@@ -40,7 +40,7 @@ LOG = f"{0:020d}.log"
 
 
 class Left(NamedTuple):
-    """One filled broker's directory, as a kill and as a stop left it."""
+    """The directory of a filled broker, once after a kill and once after a stop."""
 
     killed: Path
     stopped: Path
@@ -76,12 +76,12 @@ def test_a_killed_broker_leaves_what_kafka_demands(left: Left) -> None:
     assert violations(left.killed, clean=False) == []
 
 
-# The directory that works, file by file --------------------------------------
+# The valid directory, file by file -------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A stopped broker's directory: one topic, two partitions, an idempotent producer."""
+    """The directory of a stopped broker, with a topic of two partitions and an idempotent producer."""
     directory = tmp_path_factory.mktemp("small")
     broker = InProcessBroker(directory, {"node.id": "1", "offsets.topic.num.partitions": "1"})
     broker.start()
@@ -119,7 +119,7 @@ def test_the_text_files_are_as_kafka_has_them(small: Path, name: str) -> None:
 
 
 def test_the_first_checkpoint_is_what_storage_tool_writes(small: Path) -> None:
-    """``StorageTool format --standalone``: header, kraft.version and voter in one control batch, the footer behind."""
+    """``StorageTool format --standalone`` writes a control batch of header, kraft.version and voter, then a footer."""
     path = small / METADATA / FIRST_CHECKPOINT
     data = path.read_bytes()
     assert path.stat().st_mode & 0o222 == 0
@@ -167,7 +167,7 @@ def test_indexes_are_trimmed_and_a_snapshot_is_taken(small: Path) -> None:
     assert (small / METADATA / f"{end:020d}.snapshot").stat().st_size == 10, "no producer wrote metadata"
 
 
-# What Kafka refuses, or silently loses ---------------------------------------
+# Directories that Kafka refuses, or that lose data silently ------------------
 
 
 def read_records(log_dir: Path) -> list[tuple[Message, int]]:
@@ -183,7 +183,7 @@ def read_records(log_dir: Path) -> list[tuple[Message, int]]:
 
 
 def rewrite(log_dir: Path, edit: Callable[[Message, int], bytes | None]) -> None:
-    """Writes the metadata log anew: ``edit`` gives each record's value, None leaves it as it is. Offsets stay."""
+    """Rewrites the metadata log with equal offsets. ``edit`` returns a record's new value; None keeps the old one."""
     path = log_dir / METADATA / LOG
     data = path.read_bytes()
     out = []
@@ -202,7 +202,7 @@ def rewrite(log_dir: Path, edit: Callable[[Message, int], bytes | None]) -> None
 
 
 def change(kind: type[Message], version: int | None = None, **fields: Any) -> Callable[[Path], None]:
-    """Sets fields (or the version) of every record of a kind."""
+    """An edit that sets fields or the version of every record of a kind."""
 
     def edit(message: Message, its_version: int) -> bytes | None:
         if not isinstance(message, kind):
@@ -215,7 +215,7 @@ def change(kind: type[Message], version: int | None = None, **fields: Any) -> Ca
 
 
 def level(**levels: int) -> Callable[[Path], None]:
-    """Other feature levels; the names have underscores for dots."""
+    """An edit that sets feature levels. Underscores in names stand for dots."""
 
     def edit(message: Message, version: int) -> bytes | None:
         if isinstance(message, FeatureLevelRecord) and message.name.replace(".", "_") in levels:
@@ -227,7 +227,7 @@ def level(**levels: int) -> Callable[[Path], None]:
 
 
 def no_op(kind: type[Message]) -> Callable[[Path], None]:
-    """Every record of a kind becomes a NoOp: as if it had been left out."""
+    """An edit that replaces every record of a kind by a NoOp, as if it were missing."""
     return lambda log_dir: rewrite(log_dir, lambda message, _: b"\x01\x14\0\0" if isinstance(message, kind) else None)
 
 
@@ -249,7 +249,7 @@ def replaced(name: str, old: str, new: str) -> Callable[[Path], None]:
 
 
 def with_zeros(name: str) -> Callable[[Path], None]:
-    """As preallocated and never trimmed."""
+    """An edit that appends zeros to a file, as if it were preallocated and never trimmed."""
 
     def edit(log_dir: Path) -> None:
         (log_dir / name).write_bytes((log_dir / name).read_bytes() + bytes(240))

@@ -1,4 +1,4 @@
-"""Killed at any moment: what is left breaks none of Kafka's rules, and a stop after the next start none either."""
+"""A kill at any moment leaves a directory that keeps Kafka's rules, and so does a stop after the next start."""
 
 import random
 import threading
@@ -45,7 +45,7 @@ def test_no_moment_of_a_kill_breaks_a_rule(tmp_path: Path, kills: int) -> None:
 
 
 def write_until(servers: str, names: list[str], stop: threading.Event) -> None:
-    """Writes to topics in small segments, creates others and deletes them, until the broker is gone."""
+    """Writes to topics with small segments, and creates and deletes others, until ``stop`` is set."""
     quiet: dict[str, Any] = {"bootstrap.servers": servers, "log_level": 0}
     admin = AdminClient(quiet)
     producer: Any = Producer(quiet | {"enable.idempotence": True, "linger.ms": 1})

@@ -1,7 +1,7 @@
-"""Every file of the format: what our log writes for the batches that a real Kafka got, held against Kafka's own files.
+"""Odradek's log writes the same files as a real Kafka for the same batches.
 
-A Kafka is filled and stopped; its batches are appended to our log with the topic's configuration, and each file that
-comes of it (log, indexes, snapshots, epochs) must be Kafka's, byte for byte. The lock is asked of both while they run.
+A Kafka is filled and stopped. Its batches are appended to our log with the topic's configuration. Each resulting file
+(log, indexes, snapshots, epochs) must equal Kafka's, byte for byte. Each running broker must also lock its directory.
 """
 
 from pathlib import Path
@@ -42,12 +42,12 @@ FIRST_SEGMENT = f"{0:020d}.log"
 
 
 class Filled(NamedTuple):
-    """A stopped Kafka's directory."""
+    """The directory of a stopped Kafka."""
 
     log_dir: Path
     configs: dict[str, dict[str, str]]
     refusal: str
-    """What our broker said when it was started on the directory while Kafka ran."""
+    """The output of an Odradek that was started on the directory while Kafka ran."""
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_our_log_writes_the_files_that_kafka_wrote(kafka: Filled, tmp_path: Path
     for directory in sorted(path for path in kafka.log_dir.iterdir() if (path / FIRST_SEGMENT).exists()):
         topic, _, index = directory.name.rpartition("-")
         if topic not in kafka.configs:
-            continue  # the metadata log, which rolls otherwise, and deleted topics
+            continue  # the metadata log, which has its own rules for rolling, and deleted topics
         start = starts.get((topic, int(index)), 0)
         _append_again(directory, tmp_path / directory.name, kafka.configs[topic], start)
         for name, content in _files(directory).items():
@@ -100,8 +100,9 @@ def test_our_log_writes_the_files_that_kafka_wrote(kafka: Filled, tmp_path: Path
 
 
 def _append_again(source: Path, target: Path, configs: dict[str, str], start: int) -> None:
-    """Appends Kafka's batches to a log of ours as they came: by the leader, with the clock at their own time; then
-    deletes the records below ``start``."""
+    """Appends Kafka's batches to our log, as a leader and with the clock at the time of each batch.
+
+    Then deletes the records below ``start``."""
     config = log_config_for(ServerConfig.load(None, [], {}), configs)
     log = Log.open(target, config, now_ms=0)
     log.assign_epoch(0)
@@ -111,7 +112,7 @@ def _append_again(source: Path, target: Path, configs: dict[str, str], start: in
                 assert isinstance(batch, Batch)
                 header = batch.header
                 if config.is_log_append_time and not header.is_log_append_time:
-                    log.append_as_follower(batch.data, 0)  # from before the config was changed
+                    log.append_as_follower(batch.data, 0)  # appended before the config was changed
                 else:
                     data = _as_it_was_sent(batch) if config.is_log_append_time else batch.data
                     epoch = header.partition_leader_epoch
@@ -121,15 +122,16 @@ def _append_again(source: Path, target: Path, configs: dict[str, str], start: in
 
 
 def _as_it_was_sent(batch: Batch) -> bytes:
-    """Without the broker's claim to its time, which only the broker may make."""
+    """The batch as the producer sent it: CreateTime, because only a broker may set LogAppendTime."""
     data = bytearray(batch.data)
     stamp(data, ATTRIBUTES_POSITION, ">h", batch.header.attributes & ~LOG_APPEND_TIME_FLAG)
     return bytes(data)
 
 
 def _files(directory: Path) -> dict[str, bytes | list[bytes]]:
-    """The files of a partition that come of its batches. Of a snapshot the producers: Kafka's stand in the order of a
-    hash table."""
+    """The files of a partition that result from its batches.
+
+    A producer snapshot is returned as its sorted entries, because Kafka's order is that of a hash table."""
     files: dict[str, bytes | list[bytes]] = {}
     for path in directory.iterdir():
         data = path.read_bytes()

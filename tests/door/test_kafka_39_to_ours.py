@@ -1,4 +1,4 @@
-"""From Apache Kafka 3.9.1 in KRaft mode to Odradek and back: its metadata.version stays, and 3.9.1 has it again."""
+"""A directory moves from Apache Kafka 3.9.1 in KRaft mode to Odradek and back, and keeps its metadata.version."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +36,7 @@ GROUP = "old-group"
 
 
 def plans() -> list[Plan]:
-    """Some of the workload's, as 3.9 takes them: segments as small as one likes under their usual key."""
+    """Some plans of the workload. 3.9 allows small segments by ``segment.bytes``, not ``internal.segment.bytes``."""
     return [
         replace(plan, configs={key.removeprefix("internal."): value for key, value in plan.configs.items()})
         for plan in PLANS
@@ -45,7 +45,7 @@ def plans() -> list[Plan]:
 
 
 def fill_old(servers: str) -> None:
-    """Topics with records, a group with a static member and offsets, transactions, ACLs, SCRAM users, quotas."""
+    """Creates topics with records, a group with a static member and offsets, transactions, and security settings."""
     create(AdminClient({"bootstrap.servers": servers}), [*plans(), Plan(LIVING, partitions=1)])
     producers = Producers(servers)
     for plan in plans():
@@ -106,7 +106,7 @@ def test_we_take_a_directory_of_kafka_39_over_and_it_has_it_again(tmp_path: Path
 
 
 def assert_written_as_of_39(log_dir: Path, first: int) -> None:
-    """No feature was raised, and our records have the versions of 3.9."""
+    """Asserts that no feature level was raised, and that our records have the versions of 3.9."""
     found = metadata_records(log_dir)
     levels = {record.name: record.feature_level for record, _ in found if isinstance(record, FeatureLevelRecord)}
     assert levels == {"metadata.version": METADATA_VERSION}

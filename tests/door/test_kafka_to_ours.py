@@ -1,8 +1,8 @@
-"""From Apache Kafka to Odradek and back: a directory that clients filled under a real Kafka, which we open.
+"""A directory that clients filled under a real Kafka moves to Odradek and back.
 
-Kafka is stopped, or killed, under each of the two quorum configurations; we show every record, committed offset, config
-and id, and no aborted record to those who read committed ones; an idempotent producer and groups go on; then Kafka
-starts on it again, with its ACLs, SCRAM users and quotas.
+Kafka is stopped or killed, with each of the two quorum configurations. Odradek shows every record, committed offset,
+config and id, and no aborted record to read_committed consumers. An idempotent producer and groups continue. Then Kafka
+starts on the directory again, with its ACLs, SCRAM users and quotas.
 """
 
 from collections.abc import Mapping
@@ -30,12 +30,12 @@ pytestmark = pytest.mark.java
 
 NODE = {"node.id": "1"}
 SHORT_SESSION = {"broker.session.timeout.ms": "5000", "broker.heartbeat.interval.ms": "500"}
-"""So long a Kafka waits for the session of a broker that was killed, before it takes its own registration."""
+"""After a kill, Kafka waits this long for the old session to end before it accepts the broker's registration."""
 ROUNDS = 3
 
 
 class Way(NamedTuple):
-    """The variant of a test: each broker's end before the other starts, and Kafka's quorum configuration."""
+    """The variant of a test: how each broker ends (stop or kill), and Kafka's quorum configuration."""
 
     theirs: str
     dynamic_quorum: bool
@@ -47,7 +47,7 @@ LONG_WAYS = (Way("stop", False, "kill"), Way("kill", True, "stop"), *CI_WAYS)
 
 
 class Door:
-    """One directory, one port, and the two brokers that have them in turn."""
+    """One directory and one port, and the two brokers that use them in turn."""
 
     def __init__(
         self, directory: Path, way: Way, *, version: str = KAFKA_VERSION, configs: Mapping[str, str] = CONFIGS
@@ -61,40 +61,40 @@ class Door:
 
     @property
     def servers(self) -> str:
-        """The address of the broker that runs."""
+        """The address of the running broker."""
         return self.kafka.bootstrap_servers
 
     def start_kafka(self) -> None:
-        """Its log is looked at when it ends."""
+        """Starts Kafka. :meth:`end_kafka` checks its log."""
         self._logged = len(self.kafka.output)
         self.kafka.start()
 
     def end_kafka(self) -> None:
-        """Ends Kafka: when it came after us, it has complained of nothing. What it says alone is its own affair."""
+        """Ends Kafka. If it started after Odradek, asserts that its log has no complaint."""
         allowed = (*SERVING, *(AFTER_A_KILL if self._way.ours == "kill" else ()))
         found = complaints(self.kafka.output[self._logged :], *allowed) if self._logged else []
         assert not found, found
         self.kafka.stop() if self._way.theirs == "stop" else self.kafka.kill()
 
     def end_ours(self) -> None:
-        """Ends our broker and looks at what it leaves."""
+        """Ends Odradek, and asserts that its directory keeps Kafka's rules."""
         if self._way.ours == "stop":
             assert self.ours.stop() == 0, self.ours.log()[-3000:]
         else:
             self.ours.kill()
         found = violations(self.ours.log_dir, clean=self._way.ours == "stop")
-        # A Kafka under a static quorum names no voter in its directory, and we leave that as it is.
+        # A Kafka with a static quorum names no voter in its directory, and Odradek does not add one.
         found = [line for line in found if self._way.dynamic_quorum or "names the voter" not in line]
         assert not found, found
 
     def end(self) -> None:
-        """Ends the broker that runs."""
+        """Ends the running broker."""
         self.kafka.kill()
         self.ours.__exit__(None, None, None)
 
 
 def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
-    """Fills a Kafka, and hands it over and back as often as asked."""
+    """Fills a Kafka, then moves its directory to Odradek and back ``rounds`` times."""
     door = Door(directory, way)
     try:
         door.start_kafka()
@@ -133,7 +133,7 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
 
 
 def same_after(door: Door, before: Seen, producer: LivingProducer, *, open_ended: bool) -> Seen:
-    """Checks that the broker shows what the other one had and that clients continue; returns what it shows."""
+    """Asserts that a broker shows the same as the previous one, and that clients continue. Returns its snapshot."""
     seen = look(door.servers)
     for one, other in zip(before, seen, strict=True):
         assert not differences(one, other), "\n".join(differences(one, other))
@@ -146,7 +146,7 @@ def same_after(door: Door, before: Seen, producer: LivingProducer, *, open_ended
 
 
 def settled(door: Door) -> Seen:
-    """A snapshot after the log start offsets are in their checkpoint, which is written by the clock."""
+    """A snapshot, taken after the periodic checkpoint contains the log start offsets."""
     checkpoint = door.kafka.log_dir / "log-start-offset-checkpoint"
     eventually("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
     return look(door.servers)

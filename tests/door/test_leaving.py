@@ -1,4 +1,4 @@
-"""docs/two-way-door.md as a user follows it: the configuration printed there, Kafka's own tools, no complaint."""
+"""The steps of docs/two-way-door.md lead to a working Kafka: its configuration and tools, without a complaint."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "two-way-door.md"
 
 
 def printed_configuration(kafka: RealKafka) -> dict[str, str]:
-    """The keys on the page, with the test's directory and ports for the page's."""
+    """The configuration on the page, with the directory and ports of the test."""
     [block] = re.findall(r"```properties\n(.*?)```", PAGE.read_text(), re.DOTALL)
     lines = [line.strip() for line in block.splitlines()]
     keys = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
@@ -31,7 +31,7 @@ def printed_configuration(kafka: RealKafka) -> dict[str, str]:
         "listeners": f"PLAINTEXT://{kafka.bootstrap_servers},CONTROLLER://{controller}",
         "advertised.listeners": f"PLAINTEXT://{kafka.bootstrap_servers}",
         "controller.quorum.bootstrap.servers": controller,
-        "odradek.log.dirs.max.bytes": "1000000000",  # a key of our own that was left in the file
+        "odradek.log.dirs.max.bytes": "1000000000",  # an Odradek key that was left in the file
     }
 
 
@@ -61,7 +61,7 @@ def test_the_page_leads_to_a_kafka_that_serves(tmp_path: Path, monkeypatch: pyte
 
 
 def send(servers: str) -> None:
-    """One record that is acknowledged."""
+    """Sends one record, and waits until it is acknowledged."""
     producer = Producer({"bootstrap.servers": servers})
     failed: list[str] = []
     producer.produce("t", b"v", on_delivery=lambda error, _: failed.append(str(error)) if error else None)

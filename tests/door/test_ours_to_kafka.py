@@ -1,9 +1,9 @@
-"""From Odradek to Apache Kafka and back: a directory that clients filled, under whichever broker serves it next.
+"""A directory that clients filled under Odradek moves to a real Kafka and back.
 
-The broker is stopped, or killed; a real Kafka starts on its directory under each of the two quorum configurations and
-shows every record, committed offset, config and id, and no aborted record to those who read committed ones; an
-idempotent producer, groups of both protocols that stay and others that come back go on; a transaction that was open
-under ours ends under Kafka; then we start on it again.
+Odradek is stopped or killed. Kafka starts on its directory with each of the two quorum configurations. It shows every
+record, committed offset, config and id, and no aborted record to read_committed consumers. An idempotent producer
+continues, as do groups of both protocols, whether their members stay or return. A transaction that was open under
+Odradek ends under Kafka. Then Odradek starts on the directory again.
 """
 
 from pathlib import Path
@@ -30,13 +30,14 @@ pytestmark = pytest.mark.java
 
 NODE = {"node.id": "1"}
 SHORT_SESSION = {"broker.session.timeout.ms": "5000", "broker.heartbeat.interval.ms": "500"}
-"""So long a Kafka waits for the session of a broker that was killed, before it takes its own registration. Shorter,
-and on a busy machine it fences itself."""
+"""After a kill, Kafka waits this long for the old session to end before it accepts the broker's registration.
+
+With a shorter timeout, a broker on a busy machine is fenced."""
 ROUNDS = 3
 
 
 class Way(NamedTuple):
-    """The variant of a test: each broker's end, Kafka's quorum configuration, the number of log directories."""
+    """The variant of a test: how each broker ends, Kafka's quorum configuration, and the number of log directories."""
 
     ours: str
     dynamic_quorum: bool
@@ -49,7 +50,7 @@ LONG_WAYS = (Way("stop", True, "kill", 1), Way("kill", False, "stop", 2), *CI_WA
 
 
 class Door:
-    """One directory, one port, and the two brokers that have them in turn."""
+    """One directory and one port, and the two brokers that use them in turn."""
 
     def __init__(self, directory: Path, way: Way) -> None:
         self.others = [directory / f"logs-{number}" for number in range(2, way.directories + 1)]
@@ -67,12 +68,12 @@ class Door:
         return found
 
     def start_ours(self) -> None:
-        """On the port that stays."""
+        """Starts Odradek on the common port."""
         self.ours.start()
         self.kafka.port = self.ours.port
 
     def end_ours(self, producer: LivingProducer) -> None:
-        """Ends our broker, killed in the midst of writing, and looks at what it leaves."""
+        """Stops Odradek, or kills it during writes. Asserts that its directory keeps Kafka's rules."""
         if self._way.ours == "stop":
             assert self.ours.stop() == 0, self.ours.log()[-3000:]
         else:
@@ -83,12 +84,12 @@ class Door:
         assert not found, found
 
     def start_kafka(self) -> None:
-        """Without a complaint in its log."""
+        """Starts Kafka. :meth:`end_kafka` checks its log."""
         self._logged = len(self.kafka.output)
         self.kafka.start()
 
     def end_kafka(self, producer: LivingProducer) -> None:
-        """Ends Kafka, killed in the midst of writing: all the time it has complained of nothing."""
+        """Asserts that Kafka's log has no complaint, then stops Kafka, or kills it during writes."""
         allowed = (*SERVING, *(AFTER_A_KILL if "kill" in self._way else ()))
         found = complaints(self.kafka.output[self._logged :], *allowed)
         assert not found, found
@@ -100,13 +101,16 @@ class Door:
             producer.pause()
 
     def end(self) -> None:
-        """Ends the broker that runs."""
+        """Ends the running broker."""
         self.kafka.kill()
         self.ours.__exit__(None, None, None)
 
 
 def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
-    """Fills ours, and hands it over and back as often as asked; each side adds something when there are rounds."""
+    """Fills Odradek, then moves its directory to Kafka and back ``rounds`` times.
+
+    With several rounds, each broker also gets new data.
+    """
     door = Door(directory, way)
     try:
         door.start_ours()
@@ -148,11 +152,11 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
 def same_after(
     servers: str, before: Seen, producer: LivingProducer, groups: list[LivingGroup], *, open_ended: bool
 ) -> Seen:
-    """Checks that the broker shows what the other one had and that clients continue; returns what it shows."""
+    """Asserts that a broker shows the same as the previous one, and that clients continue. Returns its snapshot."""
     producer.finish()
     seen = look(servers)
     for one, other in zip(before, seen, strict=True):
-        # What the producer sent while a broker was killed came after the first look.
+        # The producer's records that were sent during a kill arrived after the first snapshot.
         lines = [line for line in differences(one, other) if not line.startswith(f"{LIVING}-0: ")]
         assert not lines, "\n".join(lines)
     assert_shown_right(*seen, open_is_there=not open_ended)
@@ -168,8 +172,9 @@ def same_after(
 
 
 def settled(servers: str, door: Door, way: Way) -> Seen:
-    """A snapshot. Before a kill, the log start offsets have to be in their checkpoint: it is written by the
-    clock, and a killed Kafka that had not come to it would serve deleted records again too."""
+    """A snapshot. Before a kill, waits until the periodic checkpoint contains the log start offsets.
+
+    Without it, deleted records would reappear after the kill of either broker."""
     checkpoint = door.log_dir_of("records-deleted") / "log-start-offset-checkpoint"
     if "kill" in way:
         eventually(

@@ -1,10 +1,10 @@
-"""The disks of a dead Kafka, without their metadata, read through `odradek storage adopt --read-only` by three clients.
+"""Three clients read the disks of a dead Kafka, without its metadata, after `odradek storage adopt --read-only`.
 
-Those of a Kafka 3.9 too, as they are in KRaft mode and as they were in ZooKeeper days.
+Real clients fill a real Kafka, which is killed while a transaction is open. Then `__cluster_metadata-0` and
+`meta.properties` are removed. Records, offsets and committed offsets must be the same as before, and no byte of the
+directory may change. Another Kafka then serves the directory that `adopt` has written.
 
-Filled by real clients on a real Kafka, which is killed while a transaction is open; then `__cluster_metadata-0` and
-`meta.properties` are removed. Records, offsets and committed offsets are what they were; the directory is, byte for
-byte. A second Kafka then serves what `adopt` has written.
+Directories of Kafka 3.9 are adopted too, in KRaft mode and in ZooKeeper mode.
 """
 
 import shutil
@@ -50,11 +50,11 @@ class View:
 
 
 Facts = tuple[dict[tuple[str, int], tuple[int, int, list[Seen]]], dict[str, dict[tuple[str, int], Any]]]
-"""Partitions with start, end and records; groups with their committed offsets."""
+"""Partitions with (start, end, records), and groups with committed offsets."""
 
 
 def facts(snapshot: Snapshot) -> Facts:
-    """The facts that must not change; configs and members are gone with the broker."""
+    """The facts that must not change. Configs and members are lost with the metadata and the broker."""
     partitions = {
         (name, index): (partition.start, partition.end, partition.records)
         for name, topic in snapshot.topics.items()
@@ -65,7 +65,7 @@ def facts(snapshot: Snapshot) -> Facts:
 
 @pytest.fixture(scope="module")
 def dead(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, View]:
-    """The log directory of a Kafka that was killed, without its metadata; and what clients saw of it before."""
+    """The log directory of a killed Kafka, without its metadata, and the view of clients before the kill."""
     java_or_skip()
     kafka = RealKafka(tmp_path_factory.mktemp("kafka"), CONFIGS)
     with kafka:
@@ -78,7 +78,7 @@ def dead(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, View]:
 
 
 def same(before: View, after: View) -> None:
-    """Asserts that all three clients see the same."""
+    """Asserts that each of the three clients sees the same as before."""
     for level in ISOLATION_LEVELS:
         partitions, groups = before.confluent[level]
         found_partitions, found_groups = after.confluent[level]
@@ -123,7 +123,7 @@ def test_another_kafka_serves_what_was_adopted(dead: tuple[Path, View]) -> None:
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Facts]]:
-    """The log directory of a Kafka 3.9 that was killed, and what a client saw of it before."""
+    """The log directory of a killed Kafka 3.9, and the facts that a client saw before the kill."""
     java_or_skip(OLD_KAFKA_VERSION)
     kafka = RealKafka(tmp_path_factory.mktemp("old"), CONFIGS, version=OLD_KAFKA_VERSION)
     with kafka:
@@ -149,7 +149,7 @@ def test_a_kraft_directory_of_39(old: tuple[Path, list[Facts]], tmp_path: Path) 
 
 
 def test_a_zookeeper_directory_of_39(old: tuple[Path, list[Facts]], tmp_path: Path) -> None:
-    """A directory of ZooKeeper mode is adopted: version 0, no metadata log, no topic ids, one partition astray."""
+    """A directory of ZooKeeper mode is adopted: version 0, no metadata log, no topic ids, and one stray partition."""
     directory, before = old
     shutil.copytree(directory, tmp_path / "logs")
     lose_metadata(tmp_path / "logs")

@@ -1,7 +1,7 @@
-"""A directory with SCRAM users, ACLs, quotas and tokens moves from a real Kafka to ours and back: equal decisions.
+"""A directory with SCRAM users, ACLs, quotas and tokens moves from a real Kafka to Odradek and back.
 
-Each user asks the questions of the parity tests, under random ACLs, after a login with SCRAM; then one user is
-throttled and another is not, and a delegation token logs in. Each broker adds to the directory.
+Both brokers must make the same decisions. Each user logs in with SCRAM and sends the requests of the parity tests under
+random ACLs. One user is throttled and another is not. A delegation token logs in. Each broker adds to the directory.
 """
 
 from collections.abc import Sequence
@@ -39,29 +39,29 @@ pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 SEED = 19
 SHA = {"alice": "sha256", "bob": "sha512", "carol": "sha256", "dave": "sha512"}
-"""The mechanism of each user. Our broker adds the last one."""
+"""User -> SCRAM mechanism. Odradek adds the last user."""
 LIMITED, FREE = "127.0.0.4", "127.0.0.2"
-"""Carol has a quota, alice has none."""
+"""The addresses of carol, who has a quota, and of alice, who has none."""
 QUOTA = 4_000.0
 LARGE = 50_000
-"""Bytes of a request: 5,000 a second over ten seconds."""
+"""The size of a request in bytes: 5,000 bytes a second for ten seconds."""
 
 
 class ByScram(Secured):
-    """A broker whose users log in with SCRAM; the admin with PLAIN."""
+    """A broker whose users log in with SCRAM. The admin logs in with PLAIN."""
 
     def __init__(self, port: int) -> None:
         super().__init__(port, has_users=True)
 
     def connect(self, host: str) -> SaslLine:
-        """A connection that has logged in."""
+        """Opens a connection from an address, and logs in."""
         line = SaslLine(self.port, host)
         if host not in USERS:
             return line.plain("admin", "a")
         return line.scram(USERS[host], f"secret of {USERS[host]}", name=SHA[USERS[host]])
 
     def add_users(self, users: Sequence[str]) -> None:
-        """Creates their credentials, and waits until they log in."""
+        """Creates credentials, and waits until the users can log in."""
         changes = []
         for user in users:
             mechanism = MECHANISMS[f"SCRAM-SHA-{SHA[user][3:]}"]
@@ -74,7 +74,7 @@ class ByScram(Secured):
             eventually(f"{user} logs in", partial(self.logs_in, user, f"secret of {user}"))
 
     def logs_in(self, user: str, password: str) -> bool:
-        """Whether a password is right."""
+        """Returns True if the broker accepts the password."""
         with closing(SaslLine(self.port)) as line:
             try:
                 line.scram(user, password, name=SHA[user])
@@ -83,7 +83,7 @@ class ByScram(Secured):
         return True
 
     def limit_carol(self) -> None:
-        """Sets her quota."""
+        """Sets carol's quota."""
         entity = AlterClientQuotasRequest.EntityData("user", USERS[LIMITED])
         change = AlterClientQuotasRequest.OpData("producer_byte_rate", QUOTA)
         entry = AlterClientQuotasRequest.EntryData([entity], [change])
@@ -101,7 +101,7 @@ class ByScram(Secured):
 
 
 def decisions(side: ByScram) -> list[Any]:
-    """Everything that is decided: answers of each user, throttling, logins."""
+    """All decisions of a broker: the answers to each user, throttling, and logins."""
     side.prepare()
     found: list[Any] = []
     for host in USERS:
@@ -142,7 +142,7 @@ def large_request() -> ProduceRequest:
 
 
 def topic_acl(topic: str, user: str, host: str, operation: AclOperation) -> Acl:
-    """Allows an operation on a topic."""
+    """An ACL that allows an operation on a topic."""
     literal, allow = PatternType.LITERAL, AclPermission.ALLOW
     return Acl(AclResourceType.TOPIC, topic, literal, f"User:{user}", host, operation, allow)
 
@@ -175,5 +175,5 @@ def test_all_decisions_are_equal_at_kafka_at_ours_and_at_kafka_again(tmp_path: P
 
 
 def differing(one: list[Any], other: list[Any]) -> list[Any]:
-    """The decisions that only one of the two has made."""
+    """The decisions that only one of the two brokers has made."""
     return [item for item in [*one, *other] if (item in one) != (item in other)]

@@ -1,7 +1,7 @@
-"""Share and streams groups of a real Kafka's directory: kept by ours, refused to others as Kafka does, and given back.
+"""Odradek keeps the share and streams groups of a real Kafka's directory, and Kafka serves them again afterwards.
 
-Ours serves neither. If it let a consumer group join under the id of one, the whole partition of __consumer_offsets
-would fail to load in Kafka afterwards.
+Odradek serves neither type. It refuses other requests with the id of such a group, as Kafka does. If it let a consumer
+join under that id, Kafka would later fail to load the whole partition of __consumer_offsets.
 """
 
 import shutil
@@ -67,7 +67,7 @@ def commit(group: str) -> OffsetCommitRequest:
 
 
 def fill(side: Side) -> None:
-    """The four groups; the empty ones had a member, and the empty streams group has an offset."""
+    """Creates four groups. The empty groups had a member, and the empty streams group has a committed offset."""
     side.topic(TOPIC, 2)
     for group in GROUPS:
         side.group(group)
@@ -81,7 +81,7 @@ def fill(side: Side) -> None:
 
 
 def questions(group: str) -> Iterator[tuple[str, Message, int]]:
-    """Requests of other clients with the id of such a group; the last ones change something in Kafka."""
+    """Requests of other clients with a group's id. The last ones change something in Kafka."""
     yield "DescribeGroups 5", DescribeGroupsRequest([group]), 5
     yield "DescribeGroups 6", DescribeGroupsRequest([group]), 6
     yield "ConsumerGroupDescribe", ConsumerGroupDescribeRequest([group]), 1
@@ -122,7 +122,7 @@ def questions(group: str) -> Iterator[tuple[str, Message, int]]:
 
 
 def wait_until_loaded(side: Side, kafka: RealKafka | None = None) -> None:
-    """Waits until the coordinator answers for all groups."""
+    """Waits until the coordinators of all groups answer."""
     for group in GROUPS:
         deadline = time.monotonic() + DEADLINE_S
         while side.ask(OffsetFetchRequest(group), 7)["errorCode"] in NOT_READY:
@@ -130,12 +130,12 @@ def wait_until_loaded(side: Side, kafka: RealKafka | None = None) -> None:
 
 
 def complaints(kafka: RealKafka | None) -> list[str]:
-    """The lines of Kafka's log that say what could not be loaded."""
+    """The lines of Kafka's log about groups that could not be loaded."""
     return [line for line in (kafka.output if kafka else "").splitlines() if "Failed to load" in line]
 
 
 def answers(side: Side) -> dict[tuple[str, str], Any]:
-    """A broker's answers after all groups are loaded."""
+    """The answers of a broker to all requests, after its groups are loaded."""
     wait_until_loaded(side)
     found = {}
     for group in GROUPS:
@@ -145,7 +145,7 @@ def answers(side: Side) -> dict[tuple[str, str], Any]:
 
 
 def comparable(node: Any) -> Any:
-    """Without texts, and groups in one order."""
+    """An answer without error messages, with its groups sorted."""
     if isinstance(node, dict):
         node = {key: comparable(value) for key, value in node.items() if key not in ("errorMessage", "message")}
         if node.get("errorCode") == MEMBER_ID_REQUIRED:

@@ -1,6 +1,6 @@
-"""The topics of the workload that passes between Odradek and a real Kafka: as data, each with what it stands for.
+"""The topics of the workload that passes between Odradek and a real Kafka, as data.
 
-    for plan in PLANS: ...          # 30 of them; names of more in DELETED
+    for plan in PLANS: ...          # 30 plans; DELETED names more topics
 
 Pure. Records are made from a seed; times are ms since 1970.
 """
@@ -12,27 +12,27 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 """Kafka's compression types."""
 
 NEVER_CLEANED = {"min.compaction.lag.ms": "9223372036854775807"}
-"""No cleaner touches such a topic, so that it can be compared record by record however long a test takes."""
+"""Keeps the cleaner from changing a topic, so it can be compared record by record, however long a test takes."""
 
 Header = tuple[str, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One topic and what is sent to it."""
+    """One topic, and the records that are sent to it."""
 
     name: str
     partitions: int = 2
     configs: dict[str, str] = field(default_factory=dict)
     codecs: tuple[str, ...] = ("none",)
-    """One producer for each, in turn."""
+    """One producer for each codec; they send in turn."""
     batches: int = 4
-    """Batches of each producer to each partition."""
+    """The number of batches from each producer to each partition."""
     records: int = 8
-    """Records of a batch."""
+    """The number of records in a batch."""
     value_bytes: int = 60
     keys: int = 0
-    """How many keys return; 0: mostly no key."""
+    """The number of different keys. With 0, most records have no key."""
     idempotent: bool = True
 
 
@@ -68,14 +68,14 @@ PLANS: tuple[Plan, ...] = (
     Plan("aiokafka", partitions=1, batches=0),
 )
 LIVING = "living"
-"""The topic of the producer that goes on while the broker is exchanged; not among the plans."""
+"""The topic of the producer that continues while brokers are replaced. It is not in the plans."""
 DELETED = ("deleted", "deleted-compacted", "deleted-and-gone")
-"""Topics that are filled and deleted; they must not be visible again."""
+"""Topics that are filled and deleted. They must not reappear."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A record as it is given to a producer."""
+    """A record to be passed to a producer."""
 
     key: bytes | None
     value: bytes | None
@@ -84,11 +84,11 @@ class Sent:
 
 
 def batch_of(plan: Plan, chance: Random, timestamp_ms: int) -> list[Sent]:
-    """The records of a batch: keys and values of every kind, rising times, headers now and then."""
+    """The records of a batch, with keys and values of every kind, rising times, and headers in some records."""
     made = []
     for index in range(plan.records):
         key = b"key-%d" % chance.randrange(plan.keys) if plan.keys else chance.choice((None, None, b"", b"k\xff"))
-        words = chance.randbytes(8).hex().encode()  # repeated, so that every codec has something to compress
+        words = chance.randbytes(8).hex().encode()  # repeated, so every codec can compress it
         value: bytes | None = (words * (plan.value_bytes // len(words) + 1))[: plan.value_bytes]
         if plan.keys and chance.random() < 0.2:
             value = None
@@ -99,7 +99,7 @@ def batch_of(plan: Plan, chance: Random, timestamp_ms: int) -> list[Sent]:
 
 
 def headers_of(chance: Random) -> list[Header]:
-    """Mostly none; else some, also with the same name twice, an empty value, a null value, a name beyond ASCII."""
+    """Mostly no headers; else headers with a repeated name, an empty value, a null value, or a non-ASCII name."""
     if chance.random() < 0.7:
         return []
     some: list[Header] = [("trace", b"\x00\xff"), ("trace", b"2"), ("", b"no name"), ("null", None), ("größe", b"")]

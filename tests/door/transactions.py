@@ -1,6 +1,6 @@
-"""Transactions that pass the door: committed, aborted, and one that is open while brokers are exchanged.
+"""Transactions in a directory that moves between brokers: committed, aborted, and one that is open during the move.
 
-Written by an unmodified confluent-kafka on either broker. Only records that are read back are waited for.
+An unmodified confluent-kafka writes them on either broker. Tests wait only for records that they then read.
 """
 
 from typing import Any, NamedTuple
@@ -14,9 +14,9 @@ from door.workload import TIMEOUT_S, create
 from support.transactions.ended import wait_until_transactions_end
 
 MIXED = "transactions"
-"""Two partitions with committed, aborted and plain records, in every codec, in small segments."""
+"""A topic of two partitions: committed, aborted and non-transactional records, in every codec and small segments."""
 OPEN = "transaction-open"
-"""One partition: a committed transaction, then one that is open, then a plain record."""
+"""A topic of one partition: a committed transaction, an open one, then a non-transactional record."""
 OPEN_ID = "door-open"
 GROUP = "transactional-group"
 PLANS = (
@@ -24,25 +24,25 @@ PLANS = (
     Plan(OPEN, partitions=1, batches=0),
 )
 LONGEST_MS = 900_000
-"""transaction.max.timeout.ms: the open transaction is not aborted while brokers are exchanged."""
+"""transaction.max.timeout.ms, long enough that the open transaction does not time out during a move."""
 
 
 class Seen(NamedTuple):
-    """The records that uncommitted readers see, and those that committed readers see."""
+    """The snapshots of a read_uncommitted and of a read_committed consumer."""
 
     uncommitted: Snapshot
     committed: Snapshot
 
 
 def look(servers: str) -> Seen:
-    """Asks for everything, twice."""
+    """Takes both snapshots."""
     return Seen(take_snapshot(servers), take_snapshot(servers, isolation_level="read_committed"))
 
 
 def fill_with_transactions(servers: str, configs: dict[str, str] | None = None) -> None:
-    """Creates both topics and fills them; a group's offsets are committed in one transaction and not in another.
+    """Creates and fills both topics. Commits a group's offsets in one transaction, and aborts others in another one.
 
-    ``configs`` instead of those of the plans, for a broker that doesn't know them.
+    ``configs`` replace the default topic configs, for a broker that does not know these.
     """
     plans = PLANS if configs is None else tuple(Plan(p.name, partitions=p.partitions, configs=configs) for p in PLANS)
     create(AdminClient({"bootstrap.servers": servers}), plans)
@@ -63,7 +63,7 @@ def fill_with_transactions(servers: str, configs: dict[str, str] | None = None) 
 
 
 def leave_one_open(servers: str) -> None:
-    """A transaction that begins and does not end; its producer goes away, as a process that is killed."""
+    """Begins a transaction and does not end it. Its producer disappears, like a killed process."""
     producer = _producer(servers, OPEN_ID, "lz4")
     for ends in (True, False):
         producer.begin_transaction()
@@ -76,7 +76,7 @@ def leave_one_open(servers: str) -> None:
 
 
 def assert_shown_right(uncommitted: Snapshot, committed: Snapshot, *, open_is_there: bool) -> None:
-    """Readers of committed data see no aborted record, and nothing from the open transaction on."""
+    """Asserts that read_committed consumers see no aborted record, and nothing from the open transaction on."""
     for index, partition in uncommitted.topics[MIXED].partitions.items():
         values = [record.value or b"" for record in partition.records]
         seen = committed.topics[MIXED].partitions[index].records
@@ -89,7 +89,7 @@ def assert_shown_right(uncommitted: Snapshot, committed: Snapshot, *, open_is_th
 
 
 def end_the_open_one(servers: str) -> None:
-    """A producer with the same transactional id starts: the coordinator aborts the open transaction of the old one."""
+    """Starts a producer with the same transactional id, so the coordinator aborts the open transaction."""
     _producer(servers, OPEN_ID, "none")
     consumer: Any = Consumer(
         {"bootstrap.servers": servers, "group.id": "never-joined", "isolation.level": "read_committed"}

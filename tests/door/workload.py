@@ -1,10 +1,10 @@
-"""What real, unmodified clients leave in a broker before another one takes its directory over.
+"""Fills a broker by real, unmodified clients, before another broker takes over its directory.
 
-    fill(servers, seed=1, now_ms=...)                  # 30 topics, 20 groups; CONFIGS are what the broker needs
-    fill_more(servers, seed=2, now_ms=...)             # later, on whichever broker has the directory
+    fill(servers, seed=1, now_ms=...)                  # 30 topics, 20 groups; the broker needs CONFIGS
+    fill_more(servers, seed=2, now_ms=...)             # later, on the broker that has the directory then
 
-The plans are in topics.py, what a client sees of it in snapshot.py, and clients that stay connected while brokers are
-exchanged in continuity.py. Waits only for the broker's answers.
+topics.py has the plans, snapshot.py the view of a client, and continuity.py the clients that stay connected while
+brokers replace each other. This module waits only for the broker's answers.
 """
 
 import asyncio
@@ -36,19 +36,19 @@ CONFIGS = {
     "log.flush.start.offset.checkpoint.interval.ms": "300",
     "auto.create.topics.enable": "false",
 }
-"""What the broker that is filled must have set."""
+"""The configs that a broker needs to be filled."""
 
 TIMEOUT_S = 60.0
 HOUR_MS = 3_600_000
 STATIC_GROUPS, DYNAMIC_GROUPS, SIMPLE_GROUPS = 9, 8, 3
 LONGEST_SESSION_MS = 1_800_000
-"""group.max.session.timeout.ms: a static member is a member as long after its process has gone."""
+"""group.max.session.timeout.ms: a static member stays in its group this long after its process has ended."""
 
 Settings = dict[str, Any]
 
 
 def fill(servers: str, *, seed: int, now_ms: int) -> None:
-    """Creates, fills, changes, deletes. ``now_ms``: the time of the records, near the present."""
+    """Creates, fills, changes and deletes topics and groups. ``now_ms``: the time of the records, near the present."""
     chance = Random(seed)
     admin = AdminClient({"bootstrap.servers": servers})
     producers = Producers(servers)
@@ -63,7 +63,7 @@ def fill(servers: str, *, seed: int, now_ms: int) -> None:
 
 
 def fill_more(servers: str, *, seed: int, now_ms: int) -> None:
-    """On a broker that has been filled: more records in every topic, other offsets, a topic recreated once more."""
+    """Adds to a filled broker: records in every topic, new committed offsets, and one more recreation of a topic."""
     chance = Random(seed)
     admin = AdminClient({"bootstrap.servers": servers})
     producers = Producers(servers)
@@ -71,7 +71,7 @@ def fill_more(servers: str, *, seed: int, now_ms: int) -> None:
     _delete(admin, [plan.name for plan in again])
     create(admin, again)
     for plan in PLANS:
-        if plan.name != "retained-by-size":  # retention would continue during the comparison
+        if plan.name != "retained-by-size":  # retention would delete records during the comparison
             producers.send_plan(plan, chance, now_ms)
     _commit_by_hand(admin, chance.randrange(1, 20))
 
@@ -87,7 +87,7 @@ def create(admin: AdminClient, plans: Iterable[Plan]) -> None:
 
 
 class Producers:
-    """Producers by codec, made at once: each needs half a second to get its producer id."""
+    """Producers by codec, created together, because each needs half a second to get its producer id."""
 
     def __init__(self, servers: str) -> None:
         most = {codec: max(plan.codecs.count(codec) for plan in PLANS) for plan in PLANS for codec in plan.codecs}
@@ -95,13 +95,13 @@ class Producers:
         self._plain = {codec: _producer(servers, codec, False) for codec in most}
 
     def of(self, plan: Plan) -> list[Any]:
-        """The producers of a topic: one for each codec in its list, two if it is there twice."""
+        """The producers of a topic, one for each entry of its list of codecs. A codec may be listed twice."""
         if not plan.idempotent:
             return [self._plain[codec] for codec in plan.codecs]
         return [self._idempotent[codec][plan.codecs[:index].count(codec)] for index, codec in enumerate(plan.codecs)]
 
     def send_plan(self, plan: Plan, chance: Random, now_ms: int) -> None:
-        """Sends a topic's batches, each acknowledged before the next of its partition is made."""
+        """Sends a topic's batches. Each is acknowledged before the next batch to its partition is sent."""
         for producer in self.of(plan):
             for number in range(plan.batches):
                 for partition in range(plan.partitions):
@@ -143,7 +143,7 @@ def _flush(producer: Any) -> None:
 
 
 def _send_with_other_clients(servers: str, now_ms: int) -> None:
-    """The same with kafka-python and aiokafka, each in every codec."""
+    """Sends records with kafka-python and aiokafka, each in every codec."""
     from aiokafka import AIOKafkaProducer
     from kafka import KafkaProducer
 
@@ -170,7 +170,7 @@ def _send_with_other_clients(servers: str, now_ms: int) -> None:
 
 
 def _delete_and_recreate(admin: AdminClient, producers: Producers, chance: Random, now_ms: int) -> None:
-    """Topics that go with their records, and topics of the same name that come after them with other ids."""
+    """Deletes topics with their records, and creates topics of the same names, which have other ids."""
     for name in DELETED:
         producers.send_plan(Plan(name), chance, now_ms)
     again = [plan for plan in PLANS if plan.name.startswith("recreated")]
@@ -187,7 +187,7 @@ def _delete(admin: AdminClient, names: list[str]) -> None:
 
 
 def _change_topics(admin: AdminClient, producers: Producers, chance: Random, now_ms: int) -> None:
-    """Configs set, changed, appended to and taken away; partitions added; records deleted."""
+    """Sets, changes, appends to and removes configs, adds partitions, and deletes records."""
     change = AlterConfigOpType
     changes = {
         "config-altered": [
@@ -209,15 +209,16 @@ def _change_topics(admin: AdminClient, producers: Producers, chance: Random, now
         future.result(TIMEOUT_S)
     for name in (*changes, "partitions-added"):
         producers.send_plan(next(plan for plan in PLANS if plan.name == name), chance, now_ms)
-    # One start lies within a segment, the other partition is emptied.
+    # The new start of partition 0 is inside a segment. Partition 1 loses all records.
     cut = [TopicPartition("records-deleted", 0, 37), TopicPartition("records-deleted", 1, -1)]
     for deleted in admin.delete_records(cut).values():
         deleted.result(TIMEOUT_S)
 
 
 def _pass_retention(admin: AdminClient, producers: Producers, now_ms: int) -> None:
-    """Old records go. Done for one partition after the other: when the last has been cut, a whole round of the broker
-    lies behind it, so that retention by size has passed too."""
+    """Produces old records, and waits until retention deletes them, one partition after the other.
+
+    After the last partition, a whole round of retention is complete, which includes retention by size."""
     old = Plan("retained-by-time", records=20)
     [producer] = producers.of(old)
     for partition in range(3):
@@ -229,7 +230,7 @@ def _pass_retention(admin: AdminClient, producers: Producers, now_ms: int) -> No
 
 
 def _is_cut(admin: AdminClient, topic: str, partition: int) -> bool:
-    """Whether retention has left nothing of a partition."""
+    """Returns True if retention has deleted all records of a partition."""
     spec: Any = OffsetSpec
     found = []
     for question in (spec.earliest(), spec.latest()):
@@ -242,7 +243,7 @@ def _is_cut(admin: AdminClient, topic: str, partition: int) -> bool:
 
 
 def group_names() -> list[str]:
-    """The twenty groups."""
+    """The names of the twenty groups."""
     return [
         *(f"static-{number}" for number in range(STATIC_GROUPS)),
         *(f"dynamic-{number}" for number in range(DYNAMIC_GROUPS)),
@@ -251,7 +252,7 @@ def group_names() -> list[str]:
 
 
 def _form_groups(admin: AdminClient, servers: str) -> None:
-    """Members join, read, commit with words beside the offset, and end; static ones stay members."""
+    """Members join, read, commit offsets with metadata, and end. Static members stay in their group."""
     read = [plan for plan in PLANS if plan.batches and plan.name != "big-records"]
     members = []
     for number, group in enumerate(name for name in group_names() if not name.startswith("simple")):
@@ -278,7 +279,7 @@ def _form_groups(admin: AdminClient, servers: str) -> None:
 
 
 def _commit_by_hand(admin: AdminClient, first: int) -> None:
-    """Offsets of groups that have no members, as tools set them."""
+    """Commits offsets of groups without members, as tools do."""
     for number in range(SIMPLE_GROUPS):
         partitions = [
             TopicPartition("codec-gzip", 0, number + first, f"by hand {number}"),
@@ -290,7 +291,7 @@ def _commit_by_hand(admin: AdminClient, first: int) -> None:
 
 
 def _read_and_commit(admin: AdminClient, members: list[tuple[str, Any]]) -> None:
-    """Each member reads something and commits it; a group of two only when both have their partitions."""
+    """Each member reads and commits something. In a group of two, both wait until both have partitions."""
     sizes = {group: sum(name == group for name, _ in members) for group, _ in members}
     waiting = dict(enumerate(members))
     committed: dict[int, dict[tuple[str, int], int]] = {number: {} for number in waiting}
