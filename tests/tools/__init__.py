@@ -1,1 +1,1 @@
-"""Tools of `make check` that do not exist as packages."""
+"""Checks of `make check` that no published package provides."""

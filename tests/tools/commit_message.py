@@ -1,4 +1,4 @@
-"""The check of a commit's message, as git's hook ``commit-msg`` runs it (``make hooks``).
+"""Checks a commit message. ``make hooks`` installs this check as git's hook ``commit-msg``.
 
     area: what changes, imperative, 72 characters at most
 

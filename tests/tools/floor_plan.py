@@ -92,7 +92,7 @@ class FloorPlan:
     """The measurements of one package. Boxes are named without the package, modules in full."""
 
     package: str
-    arrows: Graph  # of every box, one without imports too
+    arrows: Graph  # every box is a key, also one without imports
     loose: list[str]
     unplaced: list[str]
     back: list[str]  # each with the imports that cause it
@@ -108,7 +108,7 @@ class FloorPlan:
         return (self.package, *map(str, counts))
 
     def exceeded(self, limits: Mapping[str, int]) -> Iterator[str]:
-        """One paragraph for each limit that is exceeded, with all that was counted."""
+        """One paragraph for each limit that is exceeded. It lists everything that was counted."""
         for measure in LIMITED:
             found: list[str] = getattr(self, measure)
             limit = limits.get(measure, 0)
@@ -149,7 +149,7 @@ def longest_chain(graph: Graph) -> int:
         name = merged.get(node, node)
         small.setdefault(name, set()).update({merged.get(target, target) for target in targets} - {name})
     floors: dict[str, int] = {}
-    for node in TopologicalSorter(small).static_order():  # what is imported comes first
+    for node in TopologicalSorter(small).static_order():  # imported boxes come first
         floors[node] = 1 + max((floors[target] for target in small[node]), default=0)
     return max(floors.values(), default=0)
 

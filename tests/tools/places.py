@@ -1,4 +1,4 @@
-"""The repository's root, its documents, and paths as they are named in both."""
+"""The repository's root and documents, and the form of paths in messages."""
 
 from pathlib import Path
 
@@ -10,5 +10,5 @@ DOCUMENTS = [
 
 
 def relative(path: Path) -> str:
-    """A path below the root, with slashes."""
+    """The path relative to the root, with slashes."""
     return path.relative_to(ROOT).as_posix()

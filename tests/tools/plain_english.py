@@ -1,7 +1,7 @@
 """Finds text that a newcomer would have to decode: refused phrases, and docstrings that name a question.
 
-Owns: the list of refused phrases and what is searched for them.
-Never: chooses the files, or judges; tests/test_tidy.py does.
+Owns: the list of refused phrases, and the choice of text in a file that is searched.
+Never: chooses the files or asserts anything; tests/test_tidy.py does.
 """
 
 import ast
@@ -23,7 +23,7 @@ REFUSED_PHRASE = re.compile(
 )
 
 NO_FACT = re.compile(r"(?:What|How|Who|Whom|Whose|When|Where|Which|Why)\b")
-"""Begins a docstring that names a question. A docstring states the fact that the test shows, subject first."""
+"""Matches a docstring that begins with a question word. A docstring must state a fact, with the subject first."""
 
 
 def refused_phrases(text: str) -> list[str]:

@@ -27,12 +27,12 @@ CONFLUENT, KAFKA_PYTHON, AIOKAFKA = "confluent-kafka", "kafka-python", "aiokafka
 REAL_CLIENTS = (JAVA, STREAMS, CONFLUENT, KAFKA_PYTHON, AIOKAFKA)
 PARITY, OWN_CLIENT, FRAMES, ENCODING = "parity", "Odradek's client", "frames", "encoding"
 SENDERS = (*REAL_CLIENTS, PARITY, OWN_CLIENT, FRAMES, ENCODING)
-"""The best evidence first, after the real clients."""
+"""All senders: first the real clients, then the others, the best evidence first."""
 
 ENCODING_TEST = "tests/protocol/test_java_parity.py::test_bytes_equal_kafkas"
 PARITY_FOLDER = "tests/parity/"
 FRAME_CLIENT_IDS = {"wire", "raw", "asking"}
-"""Client ids of the tests' own programs. That of ``tests/java/Wire.java`` uses Kafka's message classes."""
+"""Client ids of tests that build frames. ``tests/java/Wire.java`` builds them with Kafka's message classes."""
 
 SOFTWARE = {
     "apache-kafka-java": JAVA,
@@ -40,7 +40,7 @@ SOFTWARE = {
     "kafka-python": KAFKA_PYTHON,
     "odradek": OWN_CLIENT,
 }
-"""The client software name of ApiVersions (KIP-511)."""
+"""Client software names in ApiVersions (KIP-511)."""
 
 ACLS = {key for key, module in SERVED.items() if module.endswith("_acls")}
 """Served APIs that are always refused."""
@@ -60,13 +60,13 @@ class Evidence:
     software_version: str
     """The version of the client's software, as it names it; may be empty."""
     test: str
-    """Its node id without parameters."""
+    """The test's node id without parameters."""
 
 
 def sender(test: str, software: Sequence[str] | None, client_id: str | None) -> str:
     """The sender of a request: a real client, our own, or a test that builds frames.
 
-    Clients name themselves in ApiVersions from version 3 on, otherwise the default client id names them.
+    The client software name in ApiVersions from version 3 on identifies a client; otherwise its default client id does.
     """
     client_id = client_id or ""
     if client_id not in FRAME_CLIENT_IDS:
@@ -89,10 +89,10 @@ def software_version(software: Sequence[str] | None, client_id: str | None) -> s
 
 
 def fold(old: Iterable[Evidence], seen: Iterable[Seen], passed: Collection[str]) -> list[Evidence]:
-    """The evidence after a run: that of the tests that ran replaces their older one.
+    """The evidence after a run. New evidence of a test replaces its old evidence.
 
-    ``passed`` holds node ids with parameters. Only as many tests stay as all versions with all senders need.
-    Senders that are not real clients stay only for versions that no real client has used.
+    ``passed`` holds node ids with parameters. Keeps only as many tests as all versions and senders need. Senders
+    that are not real clients are kept only for versions that no real client has used.
     """
     ran = {_without_parameters(line[0]) for line in seen} | {_without_parameters(test) for test in passed}
     found = {one for one in old if one.test not in ran and one.sender != ENCODING}
@@ -117,7 +117,7 @@ def _rank(one: Evidence) -> int:
 
 
 def _fewest_tests(found: Collection[Evidence]) -> list[Evidence]:
-    """One piece of evidence for each version and sender, from few tests: the test that shows most is taken first."""
+    """One piece of evidence for each version and sender, from few tests: the test with the most evidence is first."""
     by_test: dict[str, dict[tuple[int, int, str], Evidence]] = {}
     for one in sorted(found):
         by_test.setdefault(one.test, {})[one.api_key, one.version, one.sender] = one
@@ -170,12 +170,12 @@ def write(ledger: Iterable[Evidence]) -> None:
 
 
 def add_run(seen: Iterable[Seen], passed: Collection[str]) -> None:
-    """Adds what a recorded test run has shown, and prints the page anew."""
+    """Adds the evidence of a recorded test run to the ledger, and rewrites the page."""
     write(fold(read() if DATA.exists() else (), list(seen), passed))
 
 
 def page(ledger: Sequence[Evidence]) -> str:
-    """docs/protocol.md."""
+    """The text of docs/protocol.md."""
     tests = sorted({one.test for one in ledger} - {ENCODING_TEST})
     numbers = {test: number for number, test in enumerate(tests, 1)}
     real = {(one.api_key, one.version) for one in ledger if one.sender in REAL_CLIENTS}
@@ -232,7 +232,7 @@ def spans(versions: Iterable[int]) -> str:
 
 
 def not_served() -> dict[str, list[int]]:
-    """The keys of a Kafka broker's APIs that are refused or missing, by what a client gets."""
+    """API keys of a Kafka broker that Odradek refuses or does not have, grouped by the result for a client."""
     of_a_broker = [int(one.api_key) for one, _ in apis() if one.versions and "broker" in one.listeners]
     return {
         "the connection is closed": [key for key in of_a_broker if key not in ANNOUNCED],
@@ -242,7 +242,7 @@ def not_served() -> dict[str, list[int]]:
 
 
 def _unserved(api_key: int, ledger: Sequence[Evidence], numbers: dict[str, int]) -> str:
-    """The name of an API that is not served, and the tests that send it."""
+    """The name of an API that is not served, with the numbers of the tests that send it."""
     sent = sorted({numbers[one.test] for one in ledger if one.api_key == api_key and one.test in numbers})
     return f"{api(api_key).name} {sent}" if sent else api(api_key).name
 

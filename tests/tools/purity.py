@@ -1,11 +1,11 @@
-"""Purity by word: a module whose docstring says ``Pure.`` has no I/O, clock, chance, task, thread or log line.
+"""Checks that a module whose docstring says ``Pure.`` has no I/O, clock, randomness, task, thread or log line.
 
     Pure                             at the start of a sentence: nothing impure at all
     Pure but for log lines           the module may log
     Pure but for the given logs      it reads or writes, but only through objects that it is given; `the given ...` may
                                      name any kind of object, and `and` joins two exceptions
 
-What the ``__init__.py`` of a package says holds for every module of the package. A module there that does I/O
+The claim in the ``__init__.py`` of a package applies to every module of the package. A module there that does I/O
 says ``Shell.`` in its own docstring. Names that are only imported under ``TYPE_CHECKING`` do not count.
 """
 
@@ -76,14 +76,14 @@ FILE_METHODS = frozenset(
 
 
 def dotted(node: ast.AST) -> str:
-    """The text of a chain of attributes, as ``os.path.join``; empty parts stand for other expressions."""
+    """The text of a chain of attributes, such as ``os.path.join``. Other expressions become empty parts."""
     if isinstance(node, ast.Attribute):
         return f"{dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def claim_of(docstring: str) -> frozenset[str] | None:
-    """The exceptions that a docstring names, none if it says ``Pure.``; returns None if it claims nothing.
+    """The exceptions that a docstring's claim names; empty for ``Pure.``. Returns None if there is no claim.
 
     Raises ValueError for an exception that cannot be checked.
     """
@@ -102,7 +102,7 @@ def _docstring(source: str) -> str:
 
 
 def claim_at(path: Path, root: Path) -> frozenset[str] | None:
-    """The claim for the module at ``path``: its own, else that of the nearest package up to ``root``."""
+    """The claim for the module at ``path``: its own, or else the claim of the nearest package below ``root``."""
     docstring = _docstring(path.read_text())
     own = claim_of(docstring)
     if own is not None or SHELL.search(docstring):
@@ -119,7 +119,7 @@ def claim_at(path: Path, root: Path) -> frozenset[str] | None:
 
 
 def impurities(source: str, exceptions: frozenset[str]) -> list[str]:
-    """The impure uses in a module's source that are not excepted: line and name of each."""
+    """The impure uses in a module's source that no exception allows, each with line and name."""
     tree = ast.parse(source)
     types_only = {id(node) for branch in ast.walk(tree) if _is_type_checking(branch) for node in ast.walk(branch)}
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -149,11 +149,11 @@ def _impure_names(node: ast.AST, imported: set[str]) -> Iterator[str]:
     elif isinstance(node, ast.ImportFrom) and not node.level:
         yield from (name for alias in node.names if _impure(name := f"{node.module}.{alias.name}"))
     elif isinstance(node, ast.Attribute) and IMPURE_NAMES.match(name := dotted(node)):
-        if name.partition(".")[0] in imported:  # `random` may be a parameter
+        if name.partition(".")[0] in imported:  # else `random` may be a parameter
             yield name
     elif isinstance(node, ast.Call):
         name = dotted(node.func)
-        if IMPURE_CALLS.match(name) and not ("Random" in name and node.args):  # Random(seed) repeats itself
+        if IMPURE_CALLS.match(name) and not ("Random" in name and node.args):  # Random(seed) is deterministic
             yield name
         if imported & {"Path", "pathlib"} and isinstance(node.func, ast.Attribute) and node.func.attr in FILE_METHODS:
             yield f"Path.{node.func.attr}"

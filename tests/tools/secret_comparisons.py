@@ -1,6 +1,7 @@
-"""Finds comparisons of secrets that end at the first difference: ``==`` and ``!=`` of a name that says what it is.
+"""Finds comparisons of secrets that stop at the first difference: ``==`` and ``!=`` with the name of a secret.
 
-The time of such a comparison tells how much of a guess is right (CVE-2021-38153). ``hmac.compare_digest`` does not.
+The time of such a comparison reveals how much of a guess is right (CVE-2021-38153). The time of
+``hmac.compare_digest`` does not.
 """
 
 import ast
@@ -15,7 +16,7 @@ EARLY = (ast.Eq, ast.NotEq)
 
 
 def name_of(node: ast.AST) -> str:
-    """The last name of a variable, an attribute, a call or an item; empty for other expressions."""
+    """The last part of the name of a variable, attribute, call or item; empty for other expressions."""
     if isinstance(node, ast.Attribute):
         return node.attr
     if isinstance(node, ast.Call):
@@ -26,12 +27,12 @@ def name_of(node: ast.AST) -> str:
 
 
 def is_plain(node: ast.AST) -> bool:
-    """Whether a value is a constant that holds no secret: empty, None, or a number."""
+    """Returns True for a constant that holds no secret: empty, None, or a number."""
     return isinstance(node, ast.Constant) and (not node.value or isinstance(node.value, int))
 
 
 def early_comparisons(tree: ast.AST) -> Iterator[ast.Compare]:
-    """The comparisons of secrets. One with an empty constant asks only whether there is a secret."""
+    """The comparisons of secrets, except those with an empty constant, which only check if there is a secret."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Compare) or not any(isinstance(one, EARLY) for one in node.ops):
             continue

@@ -1,6 +1,6 @@
-"""Finds the tests that use each module of ``tests/support/``. A module for only one folder of tests belongs there.
+"""Finds the tests that use each module of ``tests/support/``. A module that one folder uses belongs in that folder.
 
-Never: imports the tests. It reads import statements, and names of modules in strings (subprocesses start them).
+Never: imports the tests. It reads import statements, and module names in strings, by which subprocesses start them.
 """
 
 import ast
@@ -12,7 +12,7 @@ NAME = re.compile(r"support(?:\.\w+)+")
 
 
 def names_of_support(source: str) -> Iterator[str]:
-    """The names below ``support`` that a module imports or has in strings."""
+    """The names below ``support`` that a module imports or contains in strings."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "support":
             yield node.module
@@ -22,9 +22,9 @@ def names_of_support(source: str) -> Iterator[str]:
 
 
 def users(sources: Mapping[str, str]) -> dict[str, set[str]]:
-    """Maps each module of ``support`` to the paths outside of it that need it, through other modules or not.
+    """Maps each module of ``support`` to the paths outside ``support`` that use it, directly or through other modules.
 
-    ``sources``: path, relative to the folder of the tests -> text.
+    ``sources``: path relative to the tests' folder -> text.
     """
     modules = {path: path.removesuffix(".py").replace("/", ".") for path in sources if path.startswith("support/")}
     known = set(modules.values())
@@ -45,7 +45,7 @@ def users(sources: Mapping[str, str]) -> dict[str, set[str]]:
 
 
 def misplaced(sources: Mapping[str, str]) -> dict[str, str]:
-    """The modules of ``support`` that only one folder directly below the tests uses -> that folder."""
+    """Maps each module of ``support`` that only one folder directly below the tests uses to that folder."""
     found = {}
     for module, paths in users(sources).items():
         folders = {Path(path).parts[0] if "/" in path else "" for path in paths}

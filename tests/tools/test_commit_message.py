@@ -1,4 +1,4 @@
-"""The check of commit messages."""
+"""The check accepts good commit messages and names the problems of others."""
 
 import subprocess
 import sys

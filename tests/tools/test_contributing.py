@@ -25,7 +25,7 @@ NOW_MS = 1_700_000_000_000
 
 @pytest.fixture
 def example() -> Iterator[Any]:
-    """The handler of the example, as a module in its place."""
+    """The example's handler, loaded as the module that CONTRIBUTING.md names."""
     _, handler = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     module = ModuleType(NAME)
     module.__package__ = NAME.rpartition(".")[0]
@@ -39,7 +39,7 @@ def example() -> Iterator[Any]:
 
 
 def ask(example: Any, names: list[str] | None) -> list[tuple[str, int, list[tuple[int, int]]]]:
-    """Calls the example's handler; returns user, error code, and the mechanism with iterations of each credential."""
+    """Calls the example's handler. Returns (user, error code, [(mechanism, iterations)]) for each user."""
     image = MetadataImage()
     stored = (("alice", 1), ("bob", 1), ("alice", 2))
     apply(image, [UserScramCredentialRecord(name, kind, b"salt", b"key", b"key", 4096) for name, kind in stored])

@@ -1,4 +1,4 @@
-"""Targets, modules and links in the documents exist, and the pages have the parts that others refer to."""
+"""Make targets, modules and links in the documents exist, and the pages have the required parts."""
 
 import re
 import subprocess
@@ -21,7 +21,7 @@ def test_make_targets_named_in_the_docs_exist() -> None:
 
 
 EXAMPLES = {"broker/api/describe_user_scram_credentials.py"}
-"""Modules in documents that do not exist: CONTRIBUTING.md shows how to write this one."""
+"""Modules in documents that need not exist: CONTRIBUTING.md shows how to write this one."""
 
 
 def test_modules_named_in_the_docs_exist() -> None:
@@ -37,7 +37,7 @@ def test_modules_named_in_the_docs_exist() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    """A link leads to a file, and to a heading of it by GitHub's anchor."""
+    """Each link leads to a file, and its anchor, as GitHub makes it, to a heading of that file."""
 
     def anchors(path: Path) -> set[str]:
         headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)

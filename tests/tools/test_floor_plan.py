@@ -1,4 +1,4 @@
-"""The measurement of imports in `make check`, on a small invented package. Odradek itself is measured completely."""
+"""The measurement of imports in `make check` is right for a small invented package, and covers all of Odradek."""
 
 import re
 import subprocess

@@ -112,7 +112,7 @@ def test_versions_are_written_as_spans(versions: list[int], text: str) -> None:
 
 
 def test_the_recorder_s_files_stand_alone() -> None:
-    """Brokers import them with nothing but the standard library in their path."""
+    """Brokers import these files with only the standard library in their path."""
     folder = Path(ledger.ROOT, "tests", "support", "ledger")
     for name in ("sitecustomize.py", "protocol_recorder.py"):
         imported = {

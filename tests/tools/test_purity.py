@@ -1,4 +1,4 @@
-"""The check of purity, on invented modules."""
+"""The check of purity finds impure code in invented modules, and accepts pure code."""
 
 from pathlib import Path
 
@@ -77,7 +77,7 @@ def test_impure_code_is_found(source: str) -> None:
         "from pathlib import Path\ndef name(path: Path): return path.parent / path.name",
         "from datetime import UTC, datetime\ndef when(ms): return datetime.fromtimestamp(ms / 1000, UTC)",
         "from uuid import UUID\nUUID(bytes=bytes(16))",
-        "image.exists('topic')",  # a method of the same name on something that is not a path
+        "image.exists('topic')",  # a method with the name of a path's method, on another object
         "from io import BytesIO\nBytesIO(b'')",
         "from .time import pause",
         "from . import logging",
@@ -102,7 +102,7 @@ def test_a_package_speaks_for_its_modules_and_a_module_for_itself(tmp_path: Path
         path.write_text(f'"""{docstring}"""\n')
         return path
 
-    write("__init__.py", "Pure.")  # the root itself speaks for nothing
+    write("__init__.py", "Pure.")  # a claim in the root does not count
     init = write("core/__init__.py", "Decides. Pure but for log lines.")
     write("core/inner/__init__.py", "More of it.")
     assert claim_at(init, tmp_path) == LOGS

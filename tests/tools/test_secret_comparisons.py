@@ -1,4 +1,4 @@
-"""Secrets are compared in constant time, everywhere."""
+"""Secrets are compared in constant time in all packages."""
 
 import ast
 import hashlib
@@ -61,7 +61,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
 
 @pytest.mark.parametrize(("user", "password"), [("ann", "wrong"), ("nobody", "wrong"), ("ann", "right")])
 def test_each_password_of_plain_is_compared_once(compared: list[tuple[bytes, bytes]], user: str, password: str) -> None:
-    """Also for a user who does not exist."""
+    """A password is also compared once if the user does not exist."""
     exchange = plain_server.PlainExchange({"ann": "right"})
     if (user, password) == ("ann", "right"):
         exchange.respond(plain.encode(user, password), 0)

@@ -1,4 +1,4 @@
-"""The rule finds a helper that only one folder of tests uses, through other helpers and through names in strings."""
+"""The rule finds a helper that one folder of tests uses: directly, through other helpers, or by its name in a string."""
 
 from pathlib import Path
 
@@ -22,7 +22,10 @@ def test_what_one_folder_uses_is_misplaced() -> None:
 
 
 def test_support_holds_only_what_several_folders_use() -> None:
-    """A module that one folder uses moves there: with a relative import, or by the name of a package such as parity."""
+    """A module that one folder uses must move to that folder.
+
+    It is then imported relatively, or by the name of a package such as parity.
+    """
     tests, bench = ROOT / "tests", ROOT / "bench"
     sources = {path.relative_to(tests).as_posix(): path.read_text() for path in tests.rglob("*.py")}
     sources |= {path.relative_to(ROOT).as_posix(): path.read_text() for path in bench.glob("*.py")}
