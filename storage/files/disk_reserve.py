@@ -66,9 +66,13 @@ class ReservedFiles(Files):
     def reserved_bytes(self) -> int:
         """The current size of the reserve. Raises OSError."""
         try:
-            return self._path.stat().st_size
+            descriptor = super().open(self._path, READ_ONLY)  # not Path.stat: a simulated disk has files of its own
         except FileNotFoundError:
             return 0
+        try:
+            return self.size(descriptor)
+        finally:
+            super().close(descriptor)
 
     def shrink(self, wanted_bytes: int) -> bool:
         """Frees at least `wanted_bytes` of the reserve, or all of it if it holds less.
