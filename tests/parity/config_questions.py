@@ -1,4 +1,4 @@
-"""Random questions about configurations."""
+"""Random requests about configurations."""
 
 from odradek.protocol.messages.configs import (
     AlterConfigsRequest,

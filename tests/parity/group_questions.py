@@ -1,4 +1,4 @@
-"""Random questions about groups of the classic protocol and their offsets."""
+"""Random requests about groups of the classic protocol and their offsets."""
 
 from typing import Any
 

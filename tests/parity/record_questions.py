@@ -1,4 +1,4 @@
-"""Random questions about records: produce, fetch, offsets, deletion, producer ids."""
+"""Random requests about records: produce, fetch, offsets, deletion, producer ids."""
 
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.offsets import DeleteRecordsRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest

@@ -336,7 +336,7 @@ def compare(
         requests = [question.make(side.topic_ids) for side in sides]
         host = asker()
         for side, request in zip(sides, requests, strict=True):
-            side.send(request, question.version, host)  # both work at the same time
+            side.send(request, question.version, host)  # the brokers handle it at the same time
         for side, request in zip(sides, requests, strict=True):
             answer = side.receive(request, question.version, host)
             answers.append("closed" if answer is None else comparable(without_own(to_json(answer, question.version))))

@@ -38,7 +38,7 @@ class Side:
         self.is_ours = is_ours
         self.topic_ids: dict[str, bytes] = {}
 
-    # Questions.
+    # Requests.
 
     def answer(self, request: Message, version: int, connection: str = "main") -> Answer:
         """Sends a request. Returns the answer with its body, or with the end of the connection."""

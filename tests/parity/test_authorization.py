@@ -69,7 +69,7 @@ def test_the_page_has_each_operation() -> None:
 
 @pytest.mark.ci
 def test_each_operation_allowed_and_denied(both: Both) -> None:
-    """Every API answers as Kafka if only one operation is allowed, and if only one is denied."""
+    """Every API answers as Kafka does if only one operation is allowed, and if only one is denied."""
     differing = {name: found for name, acls in cases() if (found := compare(both.sides, acls, QUESTIONS))}
     assert not differing, "\n".join(f"{name}: {one[:1_500]}" for name, found in differing.items() for one in found)
 

@@ -1,4 +1,4 @@
-"""Partition indexes below 0 and beyond any topic: Odradek answers as a real Kafka, and no handler fails."""
+"""Partition indexes below 0 and beyond any topic: Odradek answers as a real Kafka does, and no handler fails."""
 
 import time
 from collections.abc import Callable

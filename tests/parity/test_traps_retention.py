@@ -79,7 +79,7 @@ def test_cleaner_threads_become_at_most_twice_and_at_least_half_as_many(both: Tw
             BROKER, "1", [AlterConfigsRequest.AlterableConfig(THREADS, "17")]
         )
         facts.append(side.ask(AlterConfigsRequest([older], True), 2)["responses"])
-        facts.append(answers_to(side, "1", [1000]))  # the offset map has no room for this number of threads
+        facts.append(answers_to(side, "1", [1000]))  # each thread's offset map would be too small
         facts.append(alter(side, BROKER, "1", {BUFFER: "1048576"}, validate_only=True))
         facts.append(alter(side, BROKER, "1", {BUFFER: str(8 << 20)}, validate_only=True))
         facts.append(alter(side, BROKER, "1", {BUFFER: str((8 << 20) + 8)}, validate_only=True))

@@ -1,4 +1,4 @@
-"""Random questions about topics, partitions and the cluster."""
+"""Random requests about topics, partitions and the cluster."""
 
 from odradek.protocol.messages.metadata import (
     ApiVersionsRequest,

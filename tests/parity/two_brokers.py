@@ -85,7 +85,7 @@ class TwoBrokers:
         return max(lowest, kafka_lowest, 3 if request.API_KEY == 0 else 0), min(highest, kafka_highest)
 
     def ask(self, question: tuple[int, Any]) -> tuple[Message, Any, Any]:
-        """Sends a request to both brokers. Returns it, our answer and Kafka's."""
+        """Sends a request to both brokers. Returns our request, our answer and Kafka's answer."""
         version, make = question
         answers = []
         for names in (self.ours, self.kafka):

@@ -83,7 +83,7 @@ def dotted(node: ast.AST) -> str:
 
 
 def claim_of(docstring: str) -> frozenset[str] | None:
-    """The exceptions that a docstring's claim names; empty for ``Pure.``. Returns None if there is no claim.
+    """The exceptions that a docstring's claim names; empty for ``Pure.``. Returns None without a claim.
 
     Raises ValueError for an exception that cannot be checked.
     """

@@ -1,4 +1,4 @@
-"""The rule finds a helper that one folder of tests uses: directly, through other helpers, or by its name in a string."""
+"""The rule finds a helper that one folder of tests uses: directly, through other helpers, or by name in a string."""
 
 from pathlib import Path
 
