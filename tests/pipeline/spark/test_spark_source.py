@@ -142,11 +142,11 @@ def test_a_torn_tail_of_the_active_segment_is_no_damage(spark: SparkSession, tmp
 @pytest.mark.ci
 def test_wrong_options_and_columns_are_refused(spark: SparkSession, directory: Path) -> None:
     for name, value, text in (
-        ("mode", "DROP", "mode is one of PERMISSIVE"),
+        ("mode", "DROP", "mode must be one of PERMISSIVE"),
         ("startingOffset", "earliest", "no option startingoffset"),
         ("startingOffsets", "latest", "startingOffsets can't be latest"),
-        ("endingOffsets", "17", "endingOffsets is"),
-        ("view", "segments", "view is one of records, batches"),
+        ("endingOffsets", "17", "endingOffsets must be"),
+        ("view", "segments", "view must be one of records, batches"),
     ):
         with pytest.raises(PySparkException, match=text):
             spark.read.format("kafkalog").option(name, value).load(str(directory)).count()
