@@ -127,7 +127,9 @@ def test_a_running_broker_names_the_group_before_its_records_go(tmp_path: Path) 
         assert producer.flush(60) == 0
         eventually("the records to go", lambda: "removed: retention time 4000 ms breached" in broker.log())
         text = broker.log()
-        warned = text.index("group 'slow' has read t-0 up to offset 3, and retention removes the records before offset 10")
+        warned = text.index(
+            "group 'slow' has read t-0 up to offset 3, and retention removes the records before offset 10"
+        )
         assert warned < text.index("removed: retention time 4000 ms breached")
         assert text.count("group 'slow' has read") == 1
         assert "group 'done'" not in text
