@@ -13,10 +13,15 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from support.order import places, unit
 
 NO_LIMIT_S = 0
+
+settings.register_profile("no-limits", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("no-limits")
+"""Hypothesis gives an example 200 ms, and slow generation is an error: a busy machine broke both."""
 
 
 def pytest_configure() -> None:
