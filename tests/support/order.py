@@ -13,6 +13,8 @@ TOGETHER = ("tests/parity/", "tests/docker/")
 """Folders whose tests share a Kafka and a broker of ours, or a Docker engine."""
 WAITING = (
     "tests/parity/",
+    "tests/systems/test_spark.py",
+    "tests/systems/test_flink.py",
     "tests/cluster/test_fire.py",
     "tests/cluster/test_same_script.py",
     "tests/cluster/test_rolling.py",
