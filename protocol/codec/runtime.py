@@ -39,8 +39,7 @@ def read_unsigned_varint(buffer: Buffer, position: int) -> tuple[int, int]:
     raise ProtocolError("a varint is longer than 5 bytes", f"byte {position}")
 
 
-def unsigned_varint(value: int) -> bytes:
-    """A number from 0 to 2^32-1 as a varint."""
+def _varint(value: int) -> bytes:
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -49,8 +48,13 @@ def unsigned_varint(value: int) -> bytes:
     return bytes(out)
 
 
-VARINTS: Final = tuple(unsigned_varint(value) for value in range(128))
+VARINTS: Final = tuple(_varint(value) for value in range(128))
 """The varints of the values 0 to 127, which have one byte; the index is the value."""
+
+
+def unsigned_varint(value: int) -> bytes:
+    """A number from 0 to 2^32-1 as a varint."""
+    return VARINTS[value] if 0 <= value < 128 else _varint(value)
 
 
 def read_unknown_tagged_fields(buffer: Buffer, position: int) -> tuple[list[tuple[int, bytes]], int]:
@@ -97,11 +101,6 @@ def tagged_fields(known: list[tuple[int, bytes]], unknown: UnknownTaggedFields, 
     Like Kafka, raises ProtocolError if unknown fields are not sorted by tag, or have the tag of a ``defined`` field.
     """
     fields = known
-    if not unknown and len(known) == 1:  # by far the most frequent: thousands in some records
-        [(tag, value)] = known
-        size = len(value)
-        if tag < 128 and size < 128:
-            return VARINTS[1] + VARINTS[tag] + VARINTS[size] + value
     if unknown:
         tags = [tag for tag, _ in unknown]
         if any(tag in defined for tag in tags):
@@ -111,12 +110,10 @@ def tagged_fields(known: list[tuple[int, bytes]], unknown: UnknownTaggedFields, 
         if tags[0] < 0 or tags[-1] > 0xFFFFFFFF:
             raise ProtocolError(f"a tag is out of range: {tags}", "unknown_tagged_fields")
         fields = sorted([*known, *unknown], key=_tag)
-    out = bytearray(unsigned_varint(len(fields)))
+    parts = [unsigned_varint(len(fields))]
     for tag, value in fields:
-        out += unsigned_varint(tag)
-        out += unsigned_varint(len(value))
-        out += value
-    return bytes(out)
+        parts += (unsigned_varint(tag), unsigned_varint(len(value)), value)
+    return b"".join(parts)
 
 
 def _tag(field: tuple[int, bytes]) -> int:
