@@ -167,7 +167,10 @@ def refuse_other_names(before: bytes, after: bytes, settings: TlsSettings) -> No
 
 def refuse_invalid(tls: ServerTls, settings: TlsSettings) -> None:
     """Raises TlsSettingsError if a certificate has expired, or is not valid yet."""
-    problem = validity(tls.certificate).problem(datetime.now(UTC))
+    try:
+        problem = validity(tls.certificate).problem(datetime.now(UTC))
+    except ValueError as error:  # OpenSSL takes certificates that this reader of DER does not
+        problem = f"the certificate's validity can't be read: {error}"
     if problem is not None:
         raise TlsSettingsError(f"{key_place(settings)}: {problem}")
 
