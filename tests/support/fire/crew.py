@@ -81,6 +81,7 @@ class FireCrew:
             return False
 
         def found() -> str:
+            worker.log_threads()
             tail, log = worker.journal.read_text()[-500:], worker.log_file.read_text()[-2000:]
             return f"{worker.specification} goes on after {self.done}:\n{tail}\n{log}"
 

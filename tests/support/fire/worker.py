@@ -4,7 +4,8 @@
 
 SIGTERM ends it cleanly. All but the plain and the idempotent writer restart with a new client after an error.
 librdkafka may wait for a group's coordinator for ever after that broker was away for a while, regardless of the timeout
-(confluentinc/librdkafka#5511, #5456): a teller therefore gives up the step after a time, and restarts, too.
+(confluentinc/librdkafka#5511, #5456): a teller and a member therefore give up a step after a time, and restart, too.
+SIGUSR1 writes where each thread is into the worker's log.
 """
 
 import faulthandler
@@ -44,6 +45,8 @@ REQUEST_S = 6.0
 """How long a step of a transaction may take before the worker restarts."""
 MESSAGE_TIMEOUT_MS = 120_000
 SESSION_TIMEOUT_MS = 6_000
+POLL_INTERVAL_MS = 30_000
+"""When a client that was given up, and polls no more, leaves its group, so that others get its partitions."""
 TRANSACTION_TIMEOUT_MS = 6_000
 TELLER_BATCH = 10
 ACCOUNTS = 12
@@ -127,6 +130,7 @@ class Worker:
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
             "session.timeout.ms": SESSION_TIMEOUT_MS,
+            "max.poll.interval.ms": POLL_INTERVAL_MS,
             "heartbeat.interval.ms": 1000,
             "reconnect.backoff.ms": 20,
             "reconnect.backoff.max.ms": 200,
@@ -269,22 +273,36 @@ def watch(worker: Worker) -> None:
 
 def read_as_member(worker: Worker) -> None:
     """Reads as a member of a group, and commits the offsets of the records that it has noted."""
-    consumer = worker.consumer(READERS_GROUP)
-    worker.journal.write("started", GROUP_READER, None)
-    consumer.subscribe(
-        [TOPIC], on_assign=lambda _, partitions: worker.journal.write("assigned", [p.partition for p in partitions])
-    )
-    while not worker.leave.is_set():
-        messages = consumer.consume(200, POLL_S)
-        _note(worker, messages)
-        if any(message.error() is None for message in messages):
-            try:
-                done = consumer.commit(asynchronous=False)
-                worker.journal.write("offsets", READERS_GROUP, [[p.partition, p.offset] for p in done if not p.error])
-            except KafkaException as exception:
-                # This or another member reads the records again.
-                worker.journal.write("again", str(exception.args[0]))
-    consumer.close()
+
+    def session() -> None:
+        consumer = worker.consumer(READERS_GROUP)
+        worker.journal.write("started", GROUP_READER, None)
+        try:
+            consumer.subscribe(
+                [TOPIC],
+                on_assign=lambda _, partitions: worker.journal.write("assigned", [p.partition for p in partitions]),
+            )
+            while not worker.leave.is_set():
+                _read_some(worker, consumer)
+        finally:
+            in_time(consumer.close)
+
+    worker.begin_anew(session)
+
+
+def _read_some(worker: Worker, consumer: Any) -> None:
+    messages = consumer.consume(200, POLL_S)
+    _note(worker, messages)
+    if all(message.error() is not None for message in messages):
+        return
+    done: list[TopicPartition] = []
+    try:
+        in_time(lambda: done.extend(consumer.commit(asynchronous=False)))
+    except KafkaException as exception:
+        # This or another member reads the records again.
+        worker.journal.write("again", str(exception.args[0]))
+    else:
+        worker.journal.write("offsets", READERS_GROUP, [[p.partition, p.offset] for p in done if not p.error])
 
 
 def ask(worker: Worker) -> None:
@@ -315,7 +333,7 @@ def tell(worker: Worker) -> None:
             while not worker.leave.is_set():
                 _tell_some(worker, producer, consumer)
         finally:
-            consumer.close()
+            in_time(consumer.close)
 
     worker.begin_anew(session)
 

@@ -1,5 +1,6 @@
 """A worker's process, for the test: it can be killed, paused and ended, and its journal shows its progress."""
 
+import contextlib
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.eventually import eventually
 from support.fire.worker import END_TIMEOUT_S, TRANSACTION_TIMEOUT_MS, Specification
 
 TESTS = Path(__file__).parent.parent.parent
@@ -22,6 +24,7 @@ class FireWorker:
         """``command``: the program; servers, journal and specification are its arguments."""
         self.specification = specification
         self.journal = journal
+        self._is_python = command == PYTHON_WORKER
         self.log_file = journal.with_suffix(".log")
         journal.touch()
         environment = {**os.environ, "PYTHONPATH": str(TESTS)}
@@ -56,6 +59,15 @@ class FireWorker:
                     at_ns - last_ns > TRANSACTION_TIMEOUT_MS * 1_000_000 or last_ns < clocks_were_wrong_until_ns
                 )
         return False
+
+    def log_threads(self) -> None:
+        """Lets a running worker that is written in Python write where each of its threads is into its log."""
+        if not self._is_python or not self.is_alive:
+            return
+        size = self.log_file.stat().st_size
+        self._process.send_signal(signal.SIGUSR1)
+        with contextlib.suppress(AssertionError):  # a paused process writes nothing
+            eventually("its threads are in the log", lambda: self.log_file.stat().st_size > size, patience_s=5)
 
     def pause(self) -> None:
         """Pauses the process (SIGSTOP)."""
