@@ -2,6 +2,7 @@
 
 import resource
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
@@ -52,6 +53,15 @@ def test_a_broker_that_a_test_has_left_in_any_state(kafka: InProcessBroker, end:
     getattr(kafka, end)()
     kafka.reset()
     assert kafka.topics() == []
+
+
+def test_a_reset_leaves_no_data_behind(tmp_path: Path) -> None:
+    """It is removed in the background."""
+    with InProcessBroker(tmp_path) as broker:
+        for _ in range(3):
+            broker.produce("orders", "one")
+            broker.reset()
+        eventually("only the log directory is left", lambda: list(tmp_path.iterdir()) == [broker.log_dir])
 
 
 def test_a_reset_costs_little(kafka: InProcessBroker) -> None:
