@@ -155,6 +155,8 @@ EFFECTIVE: dict[str, str] = {
     "broker.session.timeout.ms": "A broker of a cluster stops its heartbeats if it has received no answer to its"
     " metadata fetches for this long. The controllers then fence it.",
     "replica.fetch.backoff.ms": "How long a follower waits before it fetches again after an error.",
+    "replica.fetch.max.bytes": "The maximum bytes that a follower requests of one partition. A larger batch is sent"
+    " whole.",
     "replica.fetch.min.bytes": "A leader waits for this many bytes before it answers a follower, for at most"
     " replica.fetch.wait.max.ms.",
     "replica.fetch.response.max.bytes": "The maximum bytes that a follower requests in one Fetch request.",

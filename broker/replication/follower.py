@@ -14,8 +14,8 @@ from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.records.batch import batch_size, leader_epoch_at
 from ...protocol.records.buffers import Buffer
 
-PARTITION_MAX_BYTES = 1 << 20
-"""``replica.fetch.max.bytes``."""
+MAX_BYTES = 1 << 20
+"""Kafka's default for ``replica.fetch.max.bytes``."""
 NO_EPOCH = -1
 NEWS_RETRY_MS = 20
 """The first pause in ms after an error of :data:`LEADER_LACKS_NEWS`. Each further error doubles it."""
@@ -86,8 +86,11 @@ class FetchPosition(NamedTuple):
 class FollowedPartition:
     """The follower's half of one partition in one leader epoch."""
 
-    def __init__(self, topic_id: bytes, index: int, leader_epoch: int, retry_ms: int) -> None:
-        """``retry_ms``: ``replica.fetch.backoff.ms``."""
+    def __init__(
+        self, topic_id: bytes, index: int, leader_epoch: int, retry_ms: int, max_bytes: int = MAX_BYTES
+    ) -> None:
+        """``retry_ms``: ``replica.fetch.backoff.ms``. ``max_bytes``: ``replica.fetch.max.bytes``; an answer may have more
+        if its first batch does."""
         self.topic_id = topic_id
         self.index = index
         self.leader_epoch = leader_epoch
@@ -97,6 +100,7 @@ class FollowedPartition:
         self.is_in_sync = False
         """Whether the copy has reached the leader's high watermark (``PartitionFetchState.isReplicaInSync``)."""
         self._retry_ms = retry_ms
+        self._max_bytes = max_bytes
         self._news_retry_ms = NEWS_RETRY_MS
 
     def is_due(self, now_ms: int) -> bool:
@@ -112,7 +116,7 @@ class FollowedPartition:
             fetch_offset=end_offset,
             last_fetched_epoch=last_epoch,
             log_start_offset=log_start_offset,
-            partition_max_bytes=PARTITION_MAX_BYTES,
+            partition_max_bytes=self._max_bytes,
         )
 
     def process_partition_data(

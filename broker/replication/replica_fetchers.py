@@ -50,6 +50,7 @@ class ReplicaFetchers(ReplicaFollowing):
             config.get_int("replica.fetch.backoff.ms"),
             config.get_int("replica.socket.timeout.ms"),
         )
+        self._max_bytes = config.get_int("replica.fetch.max.bytes")
         self._throttle = throttle
         self._fetchers: dict[int, LeaderFetcher] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -66,7 +67,9 @@ class ReplicaFetchers(ReplicaFollowing):
             if copy.partition.leader_epoch == following.leader_epoch:
                 return
         self.unfollow(topic, index)
-        partition = FollowedPartition(following.topic_id, index, following.leader_epoch, self._settings.backoff_ms)
+        partition = FollowedPartition(
+            following.topic_id, index, following.leader_epoch, self._settings.backoff_ms, self._max_bytes
+        )
         self._fetcher(leader_id).follow(Copy(topic, partition, following.log, self._group_commit, following.visible))
         self._followed[topic, index] = key, leader_id
 

@@ -71,6 +71,23 @@ def test_topics_are_replicated_without_being_told(kafka_cluster: KafkaCluster) -
         assert consumer.committed(KafkaTopicPartition("orders", 0)) == 1
 
 
+def test_followers_ask_for_as_many_bytes_of_a_partition_as_configured() -> None:
+    """A batch that is larger is copied all the same."""
+    large = "x" * 20_000
+    with KafkaCluster(configs={"replica.fetch.max.bytes": 2_000}) as cluster:
+        create(cluster, "t", [0, 1, 2])
+        with cluster.brokers[0].record() as traffic:
+            produce(cluster, "t", large, "small", large)
+        asked = {
+            partition["partitionMaxBytes"]
+            for fetch in traffic.requests("Fetch")
+            for topic in fetch.request["topics"]
+            for partition in topic["partitions"]
+        }
+        assert asked == {2_000}
+        assert read(cluster, "t", 3) == [large.encode(), b"small", large.encode()]
+
+
 async def test_aiokafka_writes_and_reads_beside_the_cluster(kafka_cluster: KafkaCluster) -> None:
     servers = kafka_cluster.bootstrap_servers
     async with (
