@@ -12,7 +12,8 @@ a path or one of Kafka's tools as argument is run as it is, as a child, and gets
 started: that is how Testcontainers and others start a broker by a script of their own (``/etc/kafka/docker/run``).
 
 The variables of other images count too: those of Confluent's (the ones of its own products and of ZooKeeper are
-passed over), Bitnami's (``KAFKA_CFG_…``) and wurstmeister's (``KAFKA_CREATE_TOPICS``).
+passed over), Bitnami's (``KAFKA_CFG_…``) and wurstmeister's (``KAFKA_CREATE_TOPICS``). Keys of clients and of Kafka 3
+are passed over, too: Kafka's broker ignores them, and compose files have them.
 """
 
 import contextlib
@@ -23,15 +24,22 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
+from odradek.broker.config.foreign_keys import OF_CLIENTS, is_removed
 from odradek.broker.config.service_variables import is_of_a_service
 
 PREFIX = "KAFKA_"
-NOT_KEYS = frozenset(
+WITH_AN_EFFECT = frozenset(
     {
         "KAFKA_ADVERTISED_HOST_NAME",
         "KAFKA_ADVERTISED_PORT",
-        "KAFKA_CLUSTER_ID",
         "KAFKA_CREATE_TOPICS",
+        "KAFKA_KRAFT_CLUSTER_ID",
+    }
+)
+"""Variables that have an effect here and are not broker configs."""
+OF_KAFKAS_JVM = frozenset(
+    {
+        "KAFKA_CLUSTER_ID",
         "KAFKA_DEBUG",
         "KAFKA_GC_LOG_OPTS",
         "KAFKA_HEAP_OPTS",
@@ -40,7 +48,6 @@ NOT_KEYS = frozenset(
         "KAFKA_JMX_OPTS",
         "KAFKA_JMX_PORT",
         "KAFKA_JVM_PERFORMANCE_OPTS",
-        "KAFKA_KRAFT_CLUSTER_ID",
         "KAFKA_LOG4J_LOGGERS",
         "KAFKA_LOG4J_OPTS",
         "KAFKA_LOG4J_ROOT_LOGLEVEL",
@@ -50,7 +57,7 @@ NOT_KEYS = frozenset(
         "KAFKA_VERSION",
     }
 )
-"""Variables for Kafka's JVM, scripts or image. They are not broker configs."""
+"""Variables for Kafka's JVM, scripts or image. Only the path of a JAAS file in KAFKA_OPTS has an effect here."""
 OF_OTHER_PRODUCTS = re.compile(
     "KAFKA_(?:ZOOKEEPER_|CFG_ZOOKEEPER_|CONFLUENT_|LICENSE_TOPIC|METRIC_REPORTERS|SCHEMA_REGISTRY_|REST_"
     "|ENABLE_KRAFT|CLIENT_USERS|CLIENT_PASSWORDS|INTER_BROKER_USER|INTER_BROKER_PASSWORD|ZOOKEEPER)"
@@ -105,8 +112,8 @@ def settings(environ: Mapping[str, str], has_file: bool) -> dict[str, tuple[str,
         key_of(name): (value, name)
         for name, value in sorted(environ.items())
         if name.startswith(PREFIX)
-        and name not in NOT_KEYS
-        and not OF_OTHER_PRODUCTS.match(name)
+        and name not in WITH_AN_EFFECT
+        and _reason(name) is None
         and not is_of_a_service(name, value, PREFIX)
     }
     if given.get("authorizer.class.name", ("", ""))[0] in OLD_AUTHORIZERS:
@@ -180,7 +187,7 @@ def passed_over(environ: Mapping[str, str]) -> list[str]:
         f"{name} has no effect here: {reason}"
         for name in sorted(environ)
         for reason in [_reason(name)]
-        if reason is not None
+        if reason is not None and not (name == "KAFKA_OPTS" and JAAS_FILE in environ[name])
     ] + [
         f"{name}: using {STANDARD_AUTHORIZER} instead of {environ[name]}, which needs ZooKeeper"
         for name in AUTHORIZER_VARIABLES
@@ -193,6 +200,14 @@ def _reason(name: str) -> str | None:
         return "this broker needs no ZooKeeper"
     if OF_OTHER_PRODUCTS.match(name):
         return "it configures another product or image"
+    if name in OF_KAFKAS_JVM:
+        return "it configures Kafka's JVM, scripts or image"
+    if not name.startswith(PREFIX) or name in WITH_AN_EFFECT:
+        return None
+    if key_of(name) in OF_CLIENTS:
+        return f"{key_of(name)} is a key of clients, not of a broker"
+    if is_removed(key_of(name)):
+        return f"{key_of(name)} is a key of Kafka 3 that Kafka 4 no longer has"
     return None
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...protocol.properties import parse_properties
 from .definition import server_keys
+from .foreign_keys import OF_CLIENTS, is_removed
 from .own_keys import OWN_PREFIX
 from .security import KEYS_OF_NO_TABLE
 from .service_variables import is_of_a_service
@@ -42,27 +43,6 @@ PASSED_PREFIXES = (
 """Names with these prefixes belong to a listener or a plugin, so they can't be checked. ``listener.name.…`` overrides a
 key for one listener.
 """
-
-REMOVED_PREFIXES = (
-    "zookeeper.",
-    "password.encoder.",
-    "inter.broker.protocol",
-    "log.message.format",
-    "log.message.downconversion",
-)
-REMOVED = frozenset(
-    {
-        "broker.id.generation.enable",
-        "control.plane.listener.name",
-        "delegation.token.master.key",
-        "log.message.timestamp.difference.max.ms",
-        "offsets.commit.required.acks",
-        "reserved.broker.max.id",
-        "sasl.oauthbearer.sub.claim",
-        "zookeeper.connect",
-    }
-)
-"""Keys of Kafka 3 that Kafka 4 has removed. They get another message than a misspelled key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +128,10 @@ def is_known(key: str) -> bool:
 
 def unknown_key(key: str) -> str:
     """The error for an unknown key, with the closest known one."""
-    if key in REMOVED or key.startswith(REMOVED_PREFIXES):
+    if is_removed(key):
         return f"{key} is a key of Kafka 3 that Kafka 4 no longer has: remove it"
+    if key in OF_CLIENTS:
+        return f"{key} is a key of producers, consumers or admin clients, not of a broker: remove it"
     from difflib import get_close_matches  # imported here: only needed for errors
 
     meant = get_close_matches(key, server_keys(), n=1, cutoff=0.6)

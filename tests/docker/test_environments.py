@@ -58,6 +58,12 @@ METRICS_REPORTER = {
     "CONFLUENT_METRICS_ENABLE": "true",
     "CONFLUENT_SUPPORT_CUSTOMER_ID": "anonymous",
 }
+OF_KAFKA_3 = {
+    "KAFKA_INTER_BROKER_PROTOCOL_VERSION": "2.8",
+    "KAFKA_LOG_MESSAGE_FORMAT_VERSION": "2.8",
+    "KAFKA_DELETE_TOPIC_ENABLE": "true",
+    "KAFKA_RESERVED_BROKER_MAX_ID": "2000",
+}
 BITNAMI = {
     "KAFKA_CFG_NODE_ID": "0",
     "KAFKA_CFG_PROCESS_ROLES": "controller,broker",
@@ -113,7 +119,8 @@ ENVIRONMENTS = {
     "confluent-kraft": CONFLUENT_KRAFT,
     "confluent-zookeeper": ZOOKEEPER,
     "confluent-metrics": {**ZOOKEEPER, **METRICS_REPORTER},
-    "confluent-sentry": {name: value for name, value in SENTRY.items() if name != "KAFKA_MAX_REQUEST_SIZE"},
+    "confluent-sentry": SENTRY,
+    "confluent-kafka-3": {**ZOOKEEPER, **OF_KAFKA_3},
     "bitnami": BITNAMI,
     "bitnami-advertised": {
         **BITNAMI,
@@ -268,11 +275,41 @@ def test_a_client_logs_in_with_the_jaas_text_of_a_compose_file(place: str, tmp_p
     assert "secret" not in said
 
 
+def test_one_of_three_nodes_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    """This broker is no voter beside others: it joins a cluster as a broker, or is one alone."""
+    environ = {**CONFLUENT_KRAFT, "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@one:29093,2@two:29093,3@three:29093"}
+    run = here(entrypoint.command(["serve"], environ, False), tmp_path)
+    done = subprocess.run(run, env={**os.environ, **environ}, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "controller.quorum.voters names node 1, 2, 3; this broker is its own controller: " in done.stderr
+
+
+def test_keys_that_no_broker_has_are_passed_over_with_a_line() -> None:
+    """As by Apache Kafka, which starts with any key. Other unknown keys stop the start, since most are mistakes."""
+    environ = {"KAFKA_MAX_REQUEST_SIZE": "50000000", **OF_KAFKA_3, "KAFKA_CFG_LINGER_MS": "5", "LINGER_MS": "5"}
+    assert entrypoint.settings(environ, True).keys() == {"delete.topic.enable", "log.dirs"}
+    assert entrypoint.passed_over(environ) == [
+        "KAFKA_CFG_LINGER_MS has no effect here: linger.ms is a key of clients, not of a broker",
+        "KAFKA_INTER_BROKER_PROTOCOL_VERSION has no effect here: "
+        "inter.broker.protocol.version is a key of Kafka 3 that Kafka 4 no longer has",
+        "KAFKA_LOG_MESSAGE_FORMAT_VERSION has no effect here: "
+        "log.message.format.version is a key of Kafka 3 that Kafka 4 no longer has",
+        "KAFKA_MAX_REQUEST_SIZE has no effect here: max.request.size is a key of clients, not of a broker",
+        "KAFKA_RESERVED_BROKER_MAX_ID has no effect here: "
+        "reserved.broker.max.id is a key of Kafka 3 that Kafka 4 no longer has",
+    ]
+
+
 def test_each_variable_that_means_nothing_here_is_named() -> None:
     lines = entrypoint.passed_over(ENVIRONMENTS["confluent-metrics"])
     assert any(line.startswith("KAFKA_ZOOKEEPER_CONNECT has no effect here: this broker needs no") for line in lines)
     named = {line.partition(" ")[0] for line in lines}
     assert named == {"KAFKA_ZOOKEEPER_CONNECT", *(name for name in METRICS_REPORTER if name.startswith("KAFKA_"))}
+    of_the_jvm = ENVIRONMENTS["jvm"]
+    because = "has no effect here: it configures Kafka's JVM, scripts or image"
+    assert entrypoint.passed_over(of_the_jvm) == [f"{name} {because}" for name in sorted(of_the_jvm)]
+    with_a_login = {"KAFKA_OPTS": "-Djava.security.auth.login.config=/jaas.conf"}
+    assert entrypoint.passed_over(with_a_login) == []
 
 
 @pytest.mark.parametrize("program", ["sh", "bash", "/tmp/testcontainers_start.sh", "kafka-topics", "kafka-topics.sh"])
@@ -313,6 +350,20 @@ def test_a_broker_behind_a_shell_hears_sigterm(tmp_path: Path) -> None:
             shell.send_signal(signal.SIGTERM)
             said = shell.stdout.read().decode()
     assert "stopped cleanly" in said
+
+
+def test_a_health_check_asks_the_port() -> None:
+    """``nc -z``, which the base image does not have."""
+    netcat = str(DOCKER / "nc")
+
+    def code(*arguments: str) -> int:
+        return subprocess.run([netcat, *arguments], capture_output=True, check=False).returncode
+
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port = str(one.getsockname()[1])
+        assert code("-z", "127.0.0.1", port) == code("-zvn", "-w", "3", "127.0.0.1", port) == 0
+        assert code("127.0.0.1", port) == code("-z", "127.0.0.1") == 2, "it does nothing else"
+    assert code("-z", "127.0.0.1", port) == 1
 
 
 def test_a_topic_that_cannot_be_created_stops_the_start(tmp_path: Path) -> None:

@@ -8,11 +8,22 @@ from contextlib import contextmanager
 import pytest
 
 from .apache_image import SINGLE_NODE
+from .base import TAG
 from .container import Container, Image
 
 pytestmark = pytest.mark.ci
 
 DATA = "/var/lib/kafka/data"
+MOST_ADDED_BYTES = 120_000_000
+"""The most bytes, uncompressed, that the image adds to its base (docs/docker.md)."""
+WRITABLE = (
+    "/etc/kafka/docker/run",
+    "/etc/kafka/kafka.properties",
+    *(f"/etc/confluent/docker/{name}" for name in ("run", "launch", "configure", "ensure", "bash-config")),
+    "/opt/kafka",
+    "/opt/kafka/bin",
+)
+"""What scripts of Testcontainers edit, and where they put files, as uid 1000."""
 HARDENED = ("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges")
 
 
@@ -42,6 +53,11 @@ def test_hardened_it_serves_stops_on_sigterm_and_has_its_records_when_it_starts_
         with Container(image, *options) as another:  # the volume outlives the container
             another.start()
             assert another.consume("kept", 2) == ["first", "second"]
+
+
+def test_it_adds_little_to_its_base(image: Image) -> None:
+    sizes = [int(image.engine.run("image", "inspect", "--format", "{{.Size}}", tag)) for tag in (image.tag, TAG)]
+    assert 0 < sizes[0] - sizes[1] < MOST_ADDED_BYTES
 
 
 def test_the_broker_is_process_1(image: Image) -> None:
@@ -122,8 +138,10 @@ def test_kafkas_tools_and_scripts_are_where_people_call_them(image: Image) -> No
         container.start()
         for tool in ("kafka-topics", "/opt/kafka/bin/kafka-topics.sh", "/opt/bitnami/kafka/bin/kafka-topics.sh"):
             container.execute(tool, "--bootstrap-server", "localhost:9092", "--list")
+        container.execute("kafka-broker-api-versions", "--bootstrap-server", "localhost:9092")
+        container.execute("nc", "-z", "localhost", "9092")
         assert len(container.execute("kafka-storage", "random-uuid")) == 22
-        for path in ("/etc/kafka/docker/run", "/etc/confluent/docker/configure", "/etc/kafka/kafka.properties"):
+        for path in WRITABLE:
             container.execute("test", "-w", path)
 
 

@@ -14,10 +14,13 @@ import java.util.Properties;
 import java.util.TreeMap;
 import kafka.server.KafkaConfig;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.DescribeConfigsOptions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.coordinator.group.GroupConfig;
@@ -29,6 +32,7 @@ import org.apache.kafka.storage.internals.log.LogConfig;
 /**
  * Answers questions about configuration with Kafka's own classes: one JSON object a line in, one a line out.
  *   {"ask": "value", "table": "server", "key": K, "text": T}   type and validator of one key -> value or error
+ *   {"ask": "keys", "table": "clients"}                        the names of a table's keys
  *   {"ask": "properties", "text": T}                           java.util.Properties -> entries
  *   {"ask": "server", "configs": {...}}                        a whole server configuration -> error or none
  *   {"ask": "topic", "configs": {...}}                         a topic's settings under a default server
@@ -68,6 +72,10 @@ public class ConfigOracle {
                 Object value = ConfigDef.parseType(key.name, text, key.type);
                 if (key.validator != null) key.validator.ensureValid(key.name, value);
                 answer.put("value", ConfigDef.convertToString(value, key.type));
+            }
+            case "keys" -> {
+                ArrayNode names = answer.putArray("keys");
+                table(question.get("table").asText()).keySet().forEach(names::add);
             }
             case "properties" -> {
                 Properties properties = new Properties();
@@ -131,8 +139,16 @@ public class ConfigOracle {
             case "server" -> AbstractKafkaConfig.CONFIG_DEF.configKeys();
             case "topic" -> LogConfig.configKeys();
             case "group" -> GroupConfig.CONFIG_DEF.configKeys();
+            case "clients" -> clientKeys();
             default -> ClientMetricsConfigs.configDef().configKeys();
         };
+    }
+
+    static Map<String, ConfigDef.ConfigKey> clientKeys() {
+        Map<String, ConfigDef.ConfigKey> keys = new TreeMap<>(ProducerConfig.configDef().configKeys());
+        keys.putAll(ConsumerConfig.configDef().configKeys());
+        keys.putAll(AdminClientConfig.configDef().configKeys());
+        return keys;
     }
 
     static Map<String, String> configs(JsonNode question) {

@@ -11,6 +11,7 @@ import pytest
 from odradek.broker.config.definition import KeyDefinition, client_metrics_keys, group_keys, server_keys, topic_keys
 from odradek.broker.config.dynamic_config import validate_broker_configs
 from odradek.broker.config.errors import ConfigError
+from odradek.broker.config.foreign_keys import OF_CLIENTS
 from odradek.broker.config.group_config import validate_client_metrics, validate_group_configs
 from odradek.broker.config.own_keys import OWN_KEYS
 from odradek.broker.config.server_config import ServerConfig
@@ -53,6 +54,12 @@ TEXTS = [
         "uniform",
     ),
 ]
+
+
+def test_keys_of_clients_are_those_of_kafkas_clients() -> None:
+    """All keys of its producer, consumer and admin client that its broker does not have."""
+    (answer,) = ask([{"ask": "keys", "table": "clients"}])
+    assert set(answer["keys"]) - server_keys().keys() == OF_CLIENTS
 
 
 def test_tables_are_what_kafka_says(tmp_path: Path) -> None:
