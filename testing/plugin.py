@@ -155,6 +155,17 @@ def kafka_broker(
         yield broker
 
 
+@pytest.fixture(scope="module")
+def kafka_module_broker(
+    tmp_path_factory: pytest.TempPathFactory, kafka_configs: "Mapping[str, ConfigValue]"
+) -> "Iterator[InProcessBroker]":
+    """One broker for the tests of a module, empty at its first test. It is another one than that of ``kafka``."""
+    from .in_process import InProcessBroker
+
+    with InProcessBroker(tmp_path_factory.mktemp("kafka_module_broker"), kafka_configs) as broker:
+        yield broker
+
+
 @pytest.fixture
 def kafka_broker_factory(
     tmp_path_factory: pytest.TempPathFactory,

@@ -14,7 +14,7 @@ PAGES = {
     "README.md": 1,
     "docs/testing.md": 10,
     "docs/recording.md": 2,
-    "docs/testing-cookbook.md": 16,
+    "docs/testing-cookbook.md": 17,
     "docs/moving-tests.md": 3,
 }
 

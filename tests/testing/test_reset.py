@@ -1,6 +1,7 @@
 """A clean broker for each test: reset, its clock, its disk, and the configs of marks and ini options."""
 
 import resource
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -124,6 +125,37 @@ def test_configs_of_all_tests_come_from_the_ini_file(pytester: pytest.Pytester) 
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(["*the mark kafka accepts topics=* and configs=*, not topic*"])
+
+
+def test_a_fixture_of_the_user_has_the_configs_of_all_tests(pytester: pytest.Pytester) -> None:
+    """It replaces those of the ini file, for the brokers of each scope. A module has one broker, another module another
+    one."""
+    pytester.makeini("[pytest]\nkafka_configs = num.partitions=5\n")
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def kafka_configs():
+            return {"num.partitions": 3}
+        """
+    )
+    tests = """
+        import pytest
+
+        def test_configs(kafka, kafka_broker, kafka_module_broker):
+            for broker in (kafka, kafka_broker, kafka_module_broker):
+                assert broker.topics() == ([] if broker is not kafka_broker else SEEN)
+                broker.produce("orders", "one")
+                assert len(broker.topic("orders").partitions) == 3
+
+        def test_the_module_has_one_broker(kafka_module_broker):
+            assert len(kafka_module_broker.records("orders")) == 1
+        """
+    pytester.makepyfile(
+        test_one=f"SEEN = []\n{textwrap.dedent(tests)}", test_two=f"SEEN = ['orders']\n{textwrap.dedent(tests)}"
+    )
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=4)
 
 
 def offsets_and_committed(kafka: InProcessBroker) -> tuple[int, Mapping[TopicPartition, int]]:
