@@ -113,7 +113,8 @@ def _delay(faults: Faults, arguments: Arguments) -> RequestFault:
 
 
 def _hold(faults: Faults, arguments: Arguments) -> RequestFault:
-    return faults.hold(arguments.names("apis"), times=_times(arguments, None), **_where(arguments))
+    served = arguments.get("served", bool, True)
+    return faults.hold(arguments.names("apis"), served=served, times=_times(arguments, None), **_where(arguments))
 
 
 def _disconnect(faults: Faults, arguments: Arguments) -> RequestFault:

@@ -13,6 +13,7 @@ from ...broker.dispatch.error_responses import error_response
 from ...broker.dispatch.request import ConnectionRefusal
 from ...broker.dispatch.served import Handler
 from ...broker.dispatch.wrapped_reply import RefusingReply, WrappedReply
+from ...protocol.codec import decode, encode
 from ...protocol.errors import ErrorCode
 from .fault import Hold, RequestFault
 from .selection import Divider, join
@@ -88,13 +89,32 @@ def delay(call: Call, divider: Divider, fault: RequestFault, delay_ms: int) -> A
     return call.serve(reply=LaterReply(call.reply, lambda answer: timers.schedule(delay_ms, answer)))
 
 
-def hold(call: Call, divider: Divider, fault: RequestFault) -> Any:
-    """Serves the request at once, and keeps the answer until the test releases it (:meth:`Hold.release`)."""
+def hold(call: Call, divider: Divider, fault: RequestFault, served: bool) -> Any:
+    """Keeps the answer until the test releases it (:meth:`Hold.release`). Serves the request before that if ``served``,
+    otherwise after it.
+    """
     assert isinstance(fault, Hold)
     if not _is_met(call, divider, fault):
         return NOT_MET
     loop = asyncio.get_running_loop()
-    return call.serve(reply=LaterReply(call.reply, lambda answer: fault.keep(functools.partial(_send, loop, answer))))
+    if served:
+        later = LaterReply(call.reply, lambda answer: fault.keep(functools.partial(_send, loop, answer)))
+        return call.serve(reply=later)
+    request = _copy(call)
+    begin = functools.partial(call.reply.run_steps, request, _steps_of(call, request))
+    fault.keep(functools.partial(_send, loop, begin))
+    return None
+
+
+def _copy(call: Call) -> Any:
+    """A request whose records stay valid after this turn of the event loop."""
+    version = call.context.api_version
+    return decode(type(call.request), version, encode(call.request, version))[0]
+
+
+def _steps_of(call: Call, request: Any) -> Iterator[object]:
+    """Serves a request, when the first step is asked for."""
+    yield from call.serve(request) or ()
 
 
 def _send(loop: asyncio.AbstractEventLoop, answer: Callable[[], object]) -> None:

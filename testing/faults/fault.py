@@ -71,7 +71,7 @@ class RequestFault:
 
 
 class Hold(RequestFault):
-    """A fault that serves requests and holds their answers until the test releases them."""
+    """A fault that holds requests, served or not, until the test releases their answers."""
 
     def __init__(self, description: str, times: int | None, remove: Callable[[RequestFault], None]) -> None:
         super().__init__(description, times, remove)
@@ -79,7 +79,10 @@ class Hold(RequestFault):
         self._is_open = False
 
     def keep(self, answer: Callable[[], object]) -> None:
-        """Holds an answer; after :meth:`release`, sends it at once. ``answer`` sends it, and any thread may call it."""
+        """Holds an answer; after :meth:`release`, sends it at once.
+
+        ``answer`` sends it, or serves the request. Any thread may call it.
+        """
         with self._changed:
             if not self._is_open:
                 self._waiting.append(answer)
@@ -89,12 +92,12 @@ class Hold(RequestFault):
 
     @property
     def held(self) -> int:
-        """The number of answers that are held."""
+        """The number of answers, or of requests that are not served yet, that are held."""
         return len(self._waiting)
 
     def wait_until_held(self, answers: int = 1, timeout_s: float = WAIT_S) -> None:
-        """Waits until ``answers`` answers are held; their requests have been served. Raises TimeoutError after
-        ``timeout_s`` seconds.
+        """Waits until ``answers`` answers are held. Their requests have been served, unless the fault has
+        ``served=False``. Raises TimeoutError after ``timeout_s`` seconds.
         """
         with self._changed:
             if not self._changed.wait_for(lambda: self.held >= answers, timeout_s):

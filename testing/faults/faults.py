@@ -6,6 +6,7 @@ fault, the first that applies to it. Any thread may add and remove faults; the b
 
 import difflib
 import functools
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -50,6 +51,8 @@ class Faults:
 
     def __init__(self) -> None:
         self._faults: tuple[tuple[frozenset[int], Selection, RequestFault, Action], ...] = ()
+        self._turn = threading.Lock()
+        """Held while a thread replaces the list."""
 
     def fail(self, apis: Apis, error: str | int, *, times: int | None = 1, **where: Any) -> RequestFault:
         """Answers with one of Kafka's errors, such as ``"NOT_LEADER_OR_FOLLOWER"``, instead of serving the request.
@@ -65,9 +68,12 @@ class Faults:
         delay = functools.partial(actions.delay, delay_ms=round(seconds * 1000))
         return self._add(apis, f"{{}} answered {seconds:g} s later", times, where, delay)
 
-    def hold(self, apis: Apis, *, times: int | None = None, **where: Any) -> Hold:
-        """Serves requests at once, and holds the answers until the test calls :meth:`Hold.release`."""
-        held = self._add(apis, "answers to {} held", times, where, actions.hold, Hold)
+    def hold(self, apis: Apis, *, served: bool = True, times: int | None = None, **where: Any) -> Hold:
+        """Holds the answers until the test calls :meth:`Hold.release`. The requests are served at once; with
+        ``served=False``, only after the release.
+        """
+        description = "answers to {} held" if served else "{} held before it is served"
+        held = self._add(apis, description, times, where, functools.partial(actions.hold, served=served), Hold)
         assert isinstance(held, Hold)
         return held
 
@@ -186,11 +192,13 @@ class Faults:
             if missing := selection.missing_in(key):
                 raise ValueError(f"no {api(key).name} request names a {missing[0]}")
         fault = kind(description.format(", ".join(api(key).name for key in keys)), times, self._remove)
-        self._faults = (*self._faults, (frozenset(keys), selection, fault, action))
+        with self._turn:
+            self._faults = (*self._faults, (frozenset(keys), selection, fault, action))
         return fault
 
     def _remove(self, fault: RequestFault) -> None:
-        self._faults = tuple(one for one in self._faults if one[2] is not fault)
+        with self._turn:
+            self._faults = tuple(one for one in self._faults if one[2] is not fault)
 
 
 def _keys(apis: Apis) -> list[int]:

@@ -140,6 +140,55 @@ def test_answers_wait_until_they_are_released(kafka: InProcessBroker) -> None:
 
 
 @pytest.mark.kafka(topics="orders")
+def test_requests_wait_before_they_are_served(kafka: InProcessBroker) -> None:
+    """Nothing has happened before the release. A connection's next request waits, too, as in Kafka."""
+    hold = kafka.faults.hold("Produce", served=False)
+    client = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers, "enable.idempotence": True})
+    client.produce("orders", b"one")
+    client.poll(0)
+    hold.wait_until_held()
+    client.produce("orders", b"two")
+    assert kafka.records("orders") == []
+    hold.release()
+    assert client.flush(PATIENCE_S) == 0
+    assert [record.value for record in kafka.records("orders")] == [b"one", b"two"]
+
+
+@pytest.mark.kafka(topics="orders")
+def test_a_member_is_slower_than_its_groups_clock(kafka: InProcessBroker) -> None:
+    """A heartbeat that is held before it is served does not keep a member in its group."""
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": kafka.bootstrap_servers,
+            "group.id": "readers",
+            "session.timeout.ms": 60_000,
+            "heartbeat.interval.ms": 500,
+        }
+    )
+    consumer.subscribe(["orders"])
+    ended = threading.Event()
+
+    def read() -> None:
+        while not ended.is_set():
+            consumer.poll(0.1)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        kafka.wait_group_stable("readers", members=1)
+        hold = kafka.faults.hold("Heartbeat", served=False)
+        hold.wait_until_held()
+        kafka.advance(seconds=61)
+        kafka.wait_until(lambda: kafka.describe_group("readers").members == [])
+        hold.release()
+        kafka.wait_group_stable("readers", members=1)
+    finally:
+        ended.set()
+        reader.join()
+        consumer.close()
+
+
+@pytest.mark.kafka(topics="orders")
 @pytest.mark.parametrize("end", ["kill", "stop"])
 def test_answers_of_a_broker_that_has_ended_are_dropped(kafka: InProcessBroker, end: str) -> None:
     hold = kafka.faults.hold("Produce")
