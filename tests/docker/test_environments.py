@@ -276,7 +276,7 @@ def test_a_client_logs_in_with_the_jaas_text_of_a_compose_file(place: str, tmp_p
 
 
 def test_one_of_three_nodes_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    """This broker is no voter beside others: it joins a cluster as a broker, or is one alone."""
+    """This broker does not vote beside others. It joins a cluster as a broker, or is one alone."""
     environ = {**CONFLUENT_KRAFT, "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@one:29093,2@two:29093,3@three:29093"}
     run = here(entrypoint.command(["serve"], environ, False), tmp_path)
     done = subprocess.run(run, env={**os.environ, **environ}, capture_output=True, text=True, check=False)
