@@ -39,6 +39,22 @@ OURS_ALONE = {
     },
     "consume": {"--json", "--output", "--until-end", "--until-offset", "--until-time"},
 }  # fmt: skip
+TOOLS = "org.apache.kafka.tools"
+OTHER_SCRIPTS = {
+    "groups": f"{TOOLS}.consumer.group.ConsumerGroupCommand",
+    "get-offsets": f"{TOOLS}.GetOffsetShell",
+    "log-dirs": f"{TOOLS}.LogDirsCommand",
+    "delete-records": f"{TOOLS}.DeleteRecordsCommand",
+    "leader-election": f"{TOOLS}.LeaderElectionCommand",
+    "reassign-partitions": f"{TOOLS}.reassign.ReassignPartitionsCommand",
+    "client-metrics": f"{TOOLS}.ClientMetricsCommand",
+    "streams-application-reset": f"{TOOLS}.StreamsResetter",
+    "broker-api-versions": f"{TOOLS}.BrokerApiVersionsCommand",
+    "perf produce": f"{TOOLS}.ProducerPerformance",
+    "perf consume": f"{TOOLS}.ConsumerPerformance",
+}
+"""Scripts of which only missing options are looked for. Some print their help indented, with a short form first."""
+INDENTED_OPTION = re.compile(r"^ {0,2}(?:-\w[^-\n]*, *)?(--[a-z][\w.-]*)", re.MULTILINE)
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "commands.md"
 
 
@@ -49,9 +65,20 @@ def tools() -> Iterator[KafkaTools]:
 
 
 def ours(command: str) -> set[str]:
-    module = import_module(COMMANDS[command][0].partition(":")[0])
-    assert isinstance(module.command, click.Command)
-    return {flag for parameter in module.command.params for flag in parameter.opts}
+    name, _, action = command.partition(" ")
+    found = import_module(COMMANDS[name][0].partition(":")[0]).command
+    if action:
+        assert isinstance(found, click.Group)
+        found = found.commands[action]
+    assert isinstance(found, click.Command)
+    return {flag for parameter in found.params for flag in parameter.opts}
+
+
+@pytest.mark.parametrize("command", OTHER_SCRIPTS)
+def test_no_option_of_another_script_is_missing(tools: KafkaTools, command: str) -> None:
+    theirs = set(INDENTED_OPTION.findall(tools.help(OTHER_SCRIPTS[command]))) - OF_EVERY_COMMAND
+    assert "--bootstrap-server" in theirs, "the help was read"
+    assert theirs - ours(command) - NOT_SERVED.keys() == set()
 
 
 @pytest.mark.parametrize("command", SCRIPTS)
