@@ -179,6 +179,10 @@ bench-cluster: $(VENV)/.installed-dev
 bench-tls: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/tls.py --document docs/benchmarks.md $(BENCH_ARGUMENTS)
 
+## bench-metrics: what metrics cost: the dispatcher alone, and two brokers with and without them under load (5 minutes)
+bench-metrics: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python bench/metrics.py $(BENCH_ARGUMENTS)
+
 ## bench-pipeline: jobs over log directories and Kafka's tools in turn on the same bytes
 bench-pipeline: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/pipeline.py $(BENCH_ARGUMENTS)
@@ -220,4 +224,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench bench-cluster bench-pipeline bench-tls run test test-without-java test-ci test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help
+.PHONY: bench bench-cluster bench-metrics bench-pipeline bench-tls run test test-without-java test-ci test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help

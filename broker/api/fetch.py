@@ -126,8 +126,13 @@ def _serve(
 
     def answer(read: FetchRead) -> None:
         topics: list[FetchableTopicResponse] = []
-        add_by_topic(topics, in_order(changed_reads(fetch, read.reads)))
-        reply(_response(broker, fetch, read, topics, context))
+        named = in_order(changed_reads(fetch, read.reads))
+        add_by_topic(topics, named)
+        response = _response(broker, fetch, read, topics, context)
+        meters = broker.topic_meters
+        if meters is not None and read.follower is None and response.responses is topics:  # else a quota holds it back
+            meters.fetched(named)
+        reply(response)
 
     def answer_or_wait(read: FetchRead, read_again: ReadAgain) -> None:
         wait = _wait(broker, request, limits, fetch, read, read_again)
@@ -239,7 +244,13 @@ def _serve_many(
         for start in range(0, len(named), FEW):
             add_by_topic(topics, named[start : start + FEW])
             yield None
-        reply(_response(broker, fetch, read, topics, context))
+        response = _response(broker, fetch, read, topics, context)
+        meters = broker.topic_meters
+        if meters is not None and read.follower is None and response.responses is topics:
+            for start in range(0, len(named), FEW):
+                meters.fetched(named[start : start + FEW])
+                yield None
+        reply(response)
 
     wait = _wait(broker, request, limits, fetch, read, read_again)
     if wait is None:

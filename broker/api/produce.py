@@ -66,7 +66,7 @@ def handle(
         batches = list(found.values())
         producer = None if request.transactional_id is None else transactional_producer(request, batches)
     except KafkaError as error:
-        _answer_all(request, error, reply)
+        _answer_all(broker, request, error, reply)
         return None
     if len(batches) > FEW:
         if not context.owns_frame:
@@ -91,7 +91,7 @@ def _serve_large(
         batches = list(found.values())
         producer = transactional_producer(request, batches)
     except KafkaError as error:
-        _answer_all(request, error, reply)
+        _answer_all(broker, request, error, reply)
         return
     yield None
     yield from _serve_many(broker, request, batches, producer, context, reply)
@@ -150,7 +150,7 @@ def _append_all(
     refusals: Refusals,
 ) -> None:
     """Appends the batches that are not refused, and answers."""
-    work = ProduceWork(request.acks)
+    work = ProduceWork(request.acks, broker.topic_meters)
     topics: Topics = {}
     later = _append(broker, request, batches, context, refusals, work, topics)
     if later or work.unsynced or work.unreplicated:
@@ -170,7 +170,7 @@ def _append_many(
     refusals: Refusals,
 ) -> Steps[None]:
     """:func:`_append_all` in steps."""
-    work = ProduceWork(request.acks)
+    work = ProduceWork(request.acks, broker.topic_meters)
     topics: Topics = {}
     later: list[Later] = []
     for start in range(0, len(batches), APPENDS_A_STEP):
@@ -231,7 +231,7 @@ def _append(
                 raise refusals[partition.topic, partition.index]
         except KafkaError as error:
             # Drop the traceback: its frames refer to the error, which would be a reference cycle.
-            work.refuse(answer, error.with_traceback(None))
+            work.refuse(answer, _name_of(broker, topic), error.with_traceback(None))
             continue
         if len(records) >= LARGE_APPEND_BYTES or partition.appends is not None:
             later.append((partition, header, records, answer))
@@ -243,8 +243,13 @@ def _append(
         except InspectionNeededError:
             later.append((partition, header, records, answer))
         else:
-            work.note(answer, partition, appended)
+            work.note(answer, partition, appended, len(records))
     return later
+
+
+def _name_of(broker: Broker, topic: ProduceRequest.TopicProduceData) -> str:
+    """The name of a topic of the request; empty if no topic has the id that the request names."""
+    return topic.name or broker.partitions.topic_name(topic.topic_id) or ""
 
 
 def _join_and_append(
@@ -332,8 +337,12 @@ def _wake_many(grown: Sequence[Grown]) -> Iterator[object]:
         yield None
 
 
-def _answer_all(request: ProduceRequest, error: KafkaError, reply: Reply[ProduceResponse]) -> None:
+def _answer_all(broker: Broker, request: ProduceRequest, error: KafkaError, reply: Reply[ProduceResponse]) -> None:
     """Answers every partition with one error."""
+    if broker.topic_meters is not None:
+        for topic in request.topic_data:
+            for _ in topic.partition_data:
+                broker.topic_meters.refused(_name_of(broker, topic))
     if request.acks == 0:
         raise ConnectionRefusal(UNANSWERED_FAILURE)
     answers: dict[tuple[str, bytes], dict[int, PartitionProduceResponse]] = {}

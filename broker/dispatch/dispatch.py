@@ -12,7 +12,6 @@ creates no task and awaits nothing.
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from struct import Struct
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.api_keys import ApiKey, api
@@ -33,6 +32,7 @@ from .served import ANNOUNCED, Handler, handler, served_versions
 if TYPE_CHECKING:
     from ..metrics.request_meters import RequestMeters
     from .charge import Charging
+    from .metering import Metering
 
 API_KEY_AND_VERSION = Struct(">hh")
 KIND = Struct(">I")
@@ -63,7 +63,7 @@ class Dispatcher:
         self._forwarded_versions: Callable[[], Mapping[int, tuple[int, int]]] = dict
         self._guard: Callable[[int, Handler], Handler] | None = None
         self._intercepts: list[Callable[[int, Handler], Handler]] = []
-        self._meters: RequestMeters | None = None
+        self._metering: Metering | None = None
         self._last: RequestInService | None = None
         self.charging: Charging | None = None
         """Charges requests to the quotas of their clients; None without quotas."""
@@ -93,7 +93,9 @@ class Dispatcher:
 
     def measure(self, meters: "RequestMeters") -> None:
         """Counts requests and measures their times from now on. Call it before the first request."""
-        self._meters = meters
+        from .metering import Metering  # only with metrics
+
+        self._metering = Metering(meters)
 
     def forward(
         self, api_keys: frozenset[int], versions: Callable[[], Mapping[int, tuple[int, int]]], handle: Handler
@@ -116,8 +118,10 @@ class Dispatcher:
         if route is None:
             connection.refuse(describe_unserved(*API_KEY_AND_VERSION.unpack_from(frame)))
             return
-        if route.meter is not None:
-            route.meter.received(route.version, size)
+        meter = route.meter
+        if meter is not None:
+            meter.requests += 1
+            meter.request_bytes += size
         client_id = None
         try:
             if size < LARGE_FRAME_BYTES or route.decode in UNDECODED:
@@ -149,12 +153,9 @@ class Dispatcher:
 
         ``is_large``: memory is reserved for the request.
         """
-        begun_s = self._time_s()
-        connection.last_used_ms = begun_s * 1000
+        connection.last_used_ms = self._time_s() * 1000
         now_ms = self._clock_ms()
-        if route.meter is not None:
-            begun_s = perf_counter()  # uvloop's clock has whole milliseconds
-        in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large, begun_s)
+        in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large)
         self._last = in_service
         if self.charging is not None:
             in_service.charge = self.charging.begin(in_service, size)
@@ -163,8 +164,6 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - any error of a handler fails its own request only
             answer_failure(connection, in_service, request, error)
             return
-        if route.meter is not None:
-            steps = route.note_served(begun_s, steps)
         if in_service.charge is not None:
             steps = in_service.charge.handled(steps)
         if is_large:
@@ -202,8 +201,8 @@ class Dispatcher:
 
     def _added(self, kind: int, route: Route) -> Route:
         self._routes[kind] = route
-        if self._meters is not None:
-            route.measure(self._meters)
+        if self._metering is not None:
+            self._metering.measure(route)
         return route
 
     def _forwarding_route(self, kind: int, api_key: int, version: int) -> Route | None:

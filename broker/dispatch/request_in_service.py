@@ -33,7 +33,7 @@ class RequestInService(RequestContext):
     and its response is encoded in slices too.
     """
 
-    __slots__ = ("_begun_s", "_connection", "_correlation_id", "_route")
+    __slots__ = ("_connection", "_correlation_id", "_route", "begun_ns")
 
     def __init__(
         self,
@@ -44,11 +44,10 @@ class RequestInService(RequestContext):
         now_ms: int,
         owns_frame: bool,
         in_slices: bool,
-        begun_s: float,
     ) -> None:
-        """``begun_s``: when the request began, in seconds: of ``perf_counter`` if its route has a meter."""
         self._connection: Connection | ClosedReply | None = connection
-        self._begun_s = begun_s
+        self.begun_ns = 0
+        """When it began, as :class:`.metering.Measured` says; 0 without metrics."""
         self._route = route
         self._correlation_id = correlation_id
         self.api_key = route.api_key
@@ -85,7 +84,7 @@ class RequestInService(RequestContext):
         if charge is not None:
             charge.mute(connection)
         if self._route.meter is not None:
-            self._route.note_answer(self._begun_s, response, parts)
+            self._route.note_answer(self, response, parts)
         connection.answered(parts)
 
     def _answer_in_slices(self, connection: "Connection | ClosedReply", response: Any) -> None:
@@ -99,7 +98,7 @@ class RequestInService(RequestContext):
         if self.charge is not None:
             self.charge.mute(connection)
         if self._route.meter is not None:
-            self._route.note_answer(self._begun_s, response, parts)
+            self._route.note_answer(self, response, parts)
         connection.answered_in_pieces(parts)
 
     def _not_encoded(self, connection: Connection, error: Exception) -> None:

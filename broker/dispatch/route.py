@@ -4,8 +4,7 @@ Owns: these functions, which are looked up once for each (API, version). Never d
 ``ApiMessageType``.
 """
 
-from collections.abc import Callable, Iterator
-from time import perf_counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.api_keys import ApiDescription
@@ -20,8 +19,8 @@ from ...protocol.codec.header import (
 from .served import Handler
 
 if TYPE_CHECKING:
-    from ..metrics.error_plan import ErrorPlan
-    from ..metrics.request_meters import ApiMeter, RequestMeters
+    from ..metrics.error_plan import CountErrors
+    from ..metrics.request_meters import RequestMeters, VersionMeter
 
 
 def skip_body(frame: memoryview, position: int) -> tuple[None, int]:
@@ -38,6 +37,9 @@ CORRELATION_ID_BYTES = 4
 UNDECODED = (skip_body, whole_frame)
 """Decoders that read no body, however large it is."""
 
+NoteAnswer = Callable[[Any, Any, list[Any] | None], None]
+"""``note(request, response, parts)`` counts an answer. ``parts``: its bytes; None if the client wants none."""
+
 
 class Route:
     """How one version of one API is decoded, served and answered."""
@@ -46,7 +48,6 @@ class Route:
         "_decode_steps",
         "_description",
         "_encode_steps",
-        "_errors",
         "api_key",
         "decode",
         "decode_head",
@@ -54,6 +55,7 @@ class Route:
         "handle",
         "meter",
         "name",
+        "note_answer",
         "response_version",
         "version",
     )
@@ -71,47 +73,14 @@ class Route:
         # The version of the response is that of the request, or 0 for an ApiVersions request of an unknown version.
         self.response_version = 0 if decode is skip_body else version
         self.encode = response_encoder(description.response_class(), self.response_version)
-        self.meter: ApiMeter | None = None
-        """Counts the requests of this route; None without metrics."""
-        self._errors: ErrorPlan
+        self.meter: VersionMeter | None = None
+        """Counts the requests of this route; None without metrics. :mod:`.metering` sets it."""
+        self.note_answer: NoteAnswer
+        """Counts an answer; only with metrics."""
 
-    def measure(self, meters: "RequestMeters") -> None:
-        """Counts the requests of this route from now on."""
-        self.meter = meters.of(self.name)
-        self._errors = meters.errors_of(self.name, self.response_version)
-
-    def note_answer(self, begun_s: float, response: Any, parts: list[Any] | None) -> None:
-        """Counts an answer. ``begun_s``: when the request began, in seconds of ``perf_counter``."""
-        assert self.meter is not None
-        self.meter.answered(perf_counter() - begun_s, response, parts, self._errors)
-
-    def note_served(self, begun_s: float, steps: Iterator[object] | None) -> Iterator[object] | None:
-        """Measures the time of a handler that has returned. Returns its steps, wrapped so that their time is added."""
-        assert self.meter is not None
-        seconds = perf_counter() - begun_s
-        if steps is None:
-            self.meter.served(seconds)
-            return None
-        return self._timed(seconds, steps)
-
-    def _timed(self, seconds: float, steps: Iterator[object]) -> Iterator[object]:
-        """Runs the same steps and measures their time. ``seconds``: the handler's time before the first step."""
-        assert self.meter is not None
-        try:
-            while True:
-                begun_s = perf_counter()
-                try:
-                    step = next(steps)
-                except StopIteration:
-                    return
-                finally:
-                    seconds += perf_counter() - begun_s
-                yield step
-        finally:
-            self.meter.served(seconds)
-            close = getattr(steps, "close", None)
-            if close is not None:
-                close()
+    def error_counter(self, meters: "RequestMeters") -> "CountErrors":
+        """The function that counts the error codes of a response."""
+        return meters.errors_of(self.name, self.response_version).count
 
     # For large requests and responses; created on first use.
 
@@ -153,6 +122,16 @@ class ForwardingRoute(Route):
         super().__init__(description, version, decode, handle)
         self._encode_message = self.encode
         self.encode = self._encode_either
+
+    def error_counter(self, meters: "RequestMeters") -> "CountErrors":
+        """The function that counts the error codes of a message; of bytes it counts none."""
+        count_errors = super().error_counter(meters)
+
+        def count(response: Any, counts: dict[int, int]) -> int:
+            # Bytes are the answer of a controller, which is not decoded.
+            return 0 if isinstance(response, bytes) else count_errors(response, counts)
+
+        return count
 
     def message(self, response: bytes) -> Any:
         """Decodes a response. Its header must have no tagged fields. Raises ProtocolError."""

@@ -12,7 +12,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 
 from ...protocol.errors import error_name
 from .pieces import Sample, in_pieces
-from .request_meters import ApiMeter, RequestMeters, cumulative
+from .request_meters import ApiMeter, RequestMeters, Times, cumulative
 from .topic_meters import TopicMeter, TopicMeters
 
 MAX_SOFTWARE = 100
@@ -25,7 +25,7 @@ TOPIC_COUNTERS: Sequence[tuple[str, str, Callable[[TopicMeter], int]]] = (
     ("messagesin", "Records that clients have written.", lambda meter: meter.messages_in),
     ("bytesin", "Bytes of record batches that clients have written.", lambda meter: meter.bytes_in),
     ("bytesout", "Bytes of record batches sent to consumers.", lambda meter: meter.bytes_out),
-    ("totalproducerequests", "Produce requests with records of this topic.", lambda meter: meter.produces),
+    ("totalproducerequests", "Partitions of this topic in Produce requests.", lambda meter: meter.produces),
     ("totalfetchrequests", "Partitions of this topic in Fetch responses.", lambda meter: meter.fetches),
     (
         "failedproducerequests",
@@ -36,15 +36,11 @@ TOPIC_COUNTERS: Sequence[tuple[str, str, Callable[[TopicMeter], int]]] = (
 )
 """Name after ``kafka_server_brokertopicmetrics_``, meaning and value."""
 
-TIMES: Sequence[tuple[str, str, Callable[[ApiMeter], tuple[Sequence[int], float]]]] = (
-    ("totaltimems", "Milliseconds from a request to its response.", lambda meter: (meter.buckets, meter.time_s)),
-    (
-        "localtimems",
-        "Milliseconds for which the event loop worked on a request.",
-        lambda meter: (meter.local_buckets, meter.local_s),
-    ),
+TIMES: Sequence[tuple[str, str, Callable[[ApiMeter], Times]]] = (
+    ("totaltimems", "Milliseconds from a request to its response.", lambda meter: meter.total),
+    ("localtimems", "Milliseconds for which the event loop worked on a request.", lambda meter: meter.local),
 )
-"""Name, meaning, and value as buckets and sum in seconds."""
+"""Name, meaning and value."""
 SIZES: Sequence[tuple[str, str, Callable[[ApiMeter], int]]] = (
     ("requestbytes", "Bytes of received requests.", lambda meter: meter.request_bytes),
     ("responsebytes", "Bytes of responses sent.", lambda meter: meter.response_bytes),
@@ -83,9 +79,9 @@ class RequestMetrics:
         yield from in_pieces(
             partial(CounterMetricFamily, f"{prefix}requests", "Requests received.", labels=("request", "version")),
             (
-                Sample((meter.name, str(version)), count)
+                Sample((meter.name, str(version)), of.requests)
                 for meter in self._requests
-                for version, count in sorted(meter.versions.items())
+                for version, of in sorted(meter.versions.items())
             ),
         )
         yield from in_pieces(
@@ -96,11 +92,11 @@ class RequestMetrics:
                 for code, count in sorted(meter.errors.items())
             ),
         )
-        for name, what, time in TIMES:
+        for name, what, times_of in TIMES:
             for meter in self._requests:
-                buckets, seconds = time(meter)
+                times = times_of(meter)
                 family = HistogramMetricFamily(f"{prefix}{name}", what, labels=("request",))
-                family.add_metric((meter.name,), list(cumulative(buckets)), seconds * 1000)
+                family.add_metric((meter.name,), list(cumulative(times.buckets)), times.ns / 1_000_000)
                 yield family
         for name, what, size in SIZES:
             yield from in_pieces(

@@ -7,7 +7,7 @@ has ended, failed or timed out. Source: ``ReplicaManager.appendRecords``, ``Dela
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.produce import ProduceResponse
@@ -21,6 +21,9 @@ from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
 from ..replicas.record_work import RecordWork
 from ..timers.timers import Timer
+
+if TYPE_CHECKING:
+    from ..metrics.topic_meters import TopicMeters
 
 PartitionProduceResponse = ProduceResponse.PartitionProduceResponse
 Later = tuple[Partition, BatchHeader, Buffer, PartitionProduceResponse]
@@ -56,11 +59,13 @@ WITHOUT_LOG_START = frozenset(
 
 
 class _LongAppend(NamedTuple):
-    """A batch whose append may end after the call that begins it. ``records`` stay valid until the end."""
+    """A batch whose append may end after the call that begins it. ``records`` stay valid until the end. ``size``: of
+    the batch as received, in bytes."""
 
     partition: Partition
     records: Buffer
     answer: PartitionProduceResponse
+    size: int
 
 
 class ProduceWork:
@@ -76,6 +81,7 @@ class ProduceWork:
         "_record_work",
         "_replicating",
         "_timer",
+        "_topics",
         "acks",
         "failed",
         "grown",
@@ -83,30 +89,42 @@ class ProduceWork:
         "unsynced",
     )
 
-    def __init__(self, acks: int) -> None:
+    def __init__(self, acks: int, topics: "TopicMeters | None") -> None:
+        """``topics``: count what is appended and refused; None without metrics."""
         self.acks = acks
+        self._topics = topics
         self._timer: Timer | None = None
         self.failed = False
         self.grown: list[Grown] = []
         self.unsynced: list[Unsynced] = []
         self.unreplicated: list[Unreplicated] = []
 
-    def refuse(self, answer: PartitionProduceResponse, error: KafkaError) -> None:
-        """Sets the error of a partition."""
+    def refuse(self, answer: PartitionProduceResponse, topic: str, error: KafkaError) -> None:
+        """Sets the error of a partition whose batch was not appended. ``topic``: its name; empty if it is unknown."""
+        if self._topics is not None:
+            self._topics.refused(topic)
+        self._fail(answer, error)
+
+    def _fail(self, answer: PartitionProduceResponse, error: KafkaError) -> None:
         self.failed = True
         refused(answer, error)
 
     def refuse_appended(self, answer: PartitionProduceResponse, partition: Partition, error: KafkaError) -> None:
         """Sets the error of a partition whose log has refused a batch."""
-        self.refuse(answer, error)
+        self.refuse(answer, partition.topic, error)
         log = partition.open_log
         if log is not None and error.error_code not in WITHOUT_LOG_START:
             answer.log_start_offset = log.log_start_offset
 
-    def note(self, answer: PartitionProduceResponse, partition: Partition, appended: AppendInfo) -> None:
-        """Notes that the log has appended a batch."""
+    def note(
+        self, answer: PartitionProduceResponse, partition: Partition, appended: AppendInfo, received_bytes: int
+    ) -> None:
+        """Notes that the log has appended a batch. ``received_bytes``: its size before the log changed anything."""
         answer.base_offset, last_offset, _, answer.log_append_time_ms, answer.log_start_offset, size, _ = appended
         end_offset = last_offset + 1
+        if self._topics is not None:
+            # As in Kafka, a batch that the log had already counts again (LogAppendInfo.numMessages).
+            self._topics.appended(partition.topic, received_bytes, end_offset - answer.base_offset)
         if partition.leading is not None and self.acks == -1:
             self.unreplicated.append((partition, end_offset, size, answer))
         else:
@@ -152,7 +170,7 @@ class ProduceWork:
         partition, header, records, answer = later
         context = self._context
         kept = records if context.owns_frame else memoryview(bytes(records))
-        batch = _LongAppend(partition, kept, answer)
+        batch = _LongAppend(partition, kept, answer, len(records))
         try:
             is_to_be_inspected = wants_inspection(header, context.now_ms, partition.log.config)
         except KafkaError as error:
@@ -180,16 +198,16 @@ class ProduceWork:
         batch.partition.append_later(result.batch, self._context.now_ms, result, partial(self._appended, inspected))
 
     def _appended(self, batch: "_LongAppend", result: AppendInfo | KafkaError | InspectionNeededError) -> None:
-        partition, _, answer = batch
+        partition, _, answer, size = batch
         if isinstance(result, InspectionNeededError):
             self._inspect(batch)
             return
         if isinstance(result, KafkaError):
             self.refuse_appended(answer, partition, result)
         elif partition.open_log is None:
-            self.refuse(answer, KafkaError(partition.refusal or ErrorCode.KAFKA_STORAGE_ERROR))
+            self.refuse(answer, partition.topic, KafkaError(partition.refusal or ErrorCode.KAFKA_STORAGE_ERROR))
         else:
-            self.note(answer, partition, result)
+            self.note(answer, partition, result, size)
             unsynced, self.unsynced = self.unsynced, []
             self._await_syncs(unsynced)
             run_to_end(self._await_replicas())
@@ -203,7 +221,7 @@ class ProduceWork:
     def _synced(self, answer: PartitionProduceResponse, failure: KafkaError | None) -> None:
         if failure is not None:
             answer.log_append_time_ms = answer.log_start_offset = -1
-            self.refuse(answer, failure)
+            self._fail(answer, failure)
         self._one_less()
 
     def _await_replicas(self) -> Steps[None]:

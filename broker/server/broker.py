@@ -31,6 +31,7 @@ from .coordinators import Coordinators
 if TYPE_CHECKING:
     from ..acls.standard_authorizer import StandardAuthorizer
     from ..metadata.token_hmacs import TokenHmacs
+    from ..metrics.topic_meters import TopicMeters
     from ..quotas.creation_rates import CreationRates
     from .quota_enforcement import QuotaEnforcement
 
@@ -90,6 +91,8 @@ class Broker:
         """The quotas of clients; None before there are any."""
         self.limit_clients: LimitClients = no_limits
         """Applies quotas. Called with all quotas of the metadata, and with the entities that have changed."""
+        self.topic_meters: TopicMeters | None = None
+        """Counts what clients write and read; None without metrics."""
         self.fetch_max_bytes: int = config.get_int("fetch.max.bytes")
         self.fetch_check_crcs: bool = config.get_boolean("odradek.fetch.check.crcs")
         self.fetch_sessions = FetchSessionCache(

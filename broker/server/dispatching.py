@@ -73,5 +73,5 @@ def _served_metrics(broker: Broker, dispatcher: Dispatcher, clock_ms: Callable[[
     from .quota_metering import quota_metrics
     from .request_metering import meter_requests
 
-    requests = meter_requests(dispatcher, broker.metadata, broker.connections)
+    requests = meter_requests(dispatcher, broker)
     return [requests, coordinator_metrics(broker, clock_ms), quota_metrics(broker)]

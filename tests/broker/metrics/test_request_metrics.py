@@ -3,26 +3,27 @@
 import http.client
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, OffsetOutOfRangeError
 
 from odradek.broker.metrics.error_plan import COUNTED_ITEMS, error_plan
-from odradek.broker.metrics.request_meters import BUCKETS, ApiMeter, cumulative
+from odradek.broker.metrics.request_meters import BUCKETS, Times, cumulative
 from odradek.broker.metrics.request_metrics import MAX_SOFTWARE, OTHERS, bounded
 from odradek.broker.metrics.topic_meters import TopicMeters
 from odradek.protocol.codec import Message
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import FindCoordinatorResponse, HeartbeatResponse
 from odradek.protocol.messages.metadata import MetadataResponse
-from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.testing import InProcessBroker
 
 from .metric_samples import samples_of
 
 METRICS = {"odradek.metrics.listener": "127.0.0.1:0"}
+TOPICS = "kafka_server_brokertopicmetrics_"
 PATIENCE_S = 60
 
 
@@ -83,6 +84,53 @@ def test_records_without_acknowledgement_are_counted_as_requests(kafka: InProces
     kafka.consume("orders", 1)
     counted = samples_of(kafka)
     assert counted["kafka_network_requestmetrics_totaltimems_count", "Produce"] == 1
+    assert (
+        counted[f"{TOPICS}messagesin_total", "orders"] == counted[f"{TOPICS}totalproducerequests_total", "orders"] == 1
+    )
+
+
+@pytest.mark.kafka(topics="orders:2", configs=METRICS)
+def test_each_partition_of_a_request_is_counted(kafka: InProcessBroker) -> None:
+    delivered: list[str] = []
+
+    def note(error: Any, _: object) -> None:
+        delivered.append("" if error is None else error.name())
+
+    settings = {"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 500, "message.max.bytes": 4_000_000}
+    producer = Producer(settings)
+    for number in range(7):
+        producer.produce("orders", b"%d" % number, partition=number % 2, on_delivery=note)
+    producer.produce("orders", bytes(2_000_000), partition=0, on_delivery=note)
+    producer.flush(PATIENCE_S)
+    assert sorted(delivered) == [""] * 7 + ["MSG_SIZE_TOO_LARGE"]
+    samples = samples_of(kafka)
+    assert samples[f"{TOPICS}messagesin_total", "orders"] == 7
+    assert samples[f"{TOPICS}totalproducerequests_total", "orders"] == 3
+    assert samples[f"{TOPICS}failedproducerequests_total", "orders"] == 1
+    sizes = [value for (name, *labels), value in samples.items() if name == "kafka_log_log_size" and "orders" in labels]
+    assert samples[f"{TOPICS}bytesin_total", "orders"] == sum(sizes) > 0
+
+
+@pytest.mark.kafka(topics="orders", configs=METRICS)
+def test_a_batch_that_a_thread_appends_is_counted(kafka: InProcessBroker) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 500, "batch.size": 1_000_000})
+    for _ in range(90):
+        producer.produce("orders", bytes(10_000))
+    producer.flush(PATIENCE_S)
+    samples = samples_of(kafka)
+    assert samples[f"{TOPICS}messagesin_total", "orders"] == 90
+    assert 900_000 < samples[f"{TOPICS}bytesin_total", "orders"] < 910_000
+
+
+@pytest.mark.kafka(topics="orders", configs=METRICS)
+def test_partitions_that_can_not_be_read_are_counted(kafka: InProcessBroker) -> None:
+    consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="none")
+    consumer.assign([TopicPartition("orders", 0)])
+    consumer.seek(TopicPartition("orders", 0), 1_000)
+    with pytest.raises(OffsetOutOfRangeError):
+        consumer.poll(PATIENCE_S * 1_000)
+    consumer.close()
+    assert samples_of(kafka)[f"{TOPICS}failedfetchrequests_total", "orders"] >= 1
 
 
 @pytest.mark.kafka(topics="orders", configs=METRICS)
@@ -112,24 +160,22 @@ def page_of(kafka: InProcessBroker, path: str) -> tuple[int, str]:
 
 def test_times_fall_into_buckets_of_powers_of_two() -> None:
     generator = random.Random(20)
-    meter, plan = ApiMeter("Heartbeat"), error_plan("HeartbeatResponse", 4)
+    times_of = Times()
     times = [generator.choice([0, 1e-6, 0.0005, 0.5, 3_000]) * generator.random() for _ in range(1_000)]
     for seconds in times:
-        meter.received(12, 10)
-        meter.answered(seconds, HeartbeatResponse(), [b"12345"], plan)
-    buckets = list(cumulative(meter.buckets))
+        times_of.note(int(seconds * 1_000_000_000))
+    buckets = list(cumulative(times_of.buckets))
     assert len(buckets) == BUCKETS + 1
     for limit, count in buckets:
         assert count == sum(int(one * 1_000_000) < float(limit) * 1000 for one in times), limit
-    assert meter.request_bytes == 10_000
-    assert meter.response_bytes == 5_000
-    assert meter.time_s == pytest.approx(sum(times))
+    assert times_of.ns == pytest.approx(sum(times) * 1_000_000_000)
 
 
 def errors_in(response: Message, version: int) -> dict[int, int]:
     counts: dict[int, int] = {}
-    error_plan(response.NAME, version).count(response, counts)
-    return counts
+    successes = error_plan(response.NAME, version).count(response, counts)
+    assert 0 not in counts
+    return {0: successes, **counts} if successes else counts
 
 
 def test_errors_of_an_answer() -> None:
@@ -157,14 +203,9 @@ def test_the_names_of_client_libraries_are_bounded() -> None:
 
 
 def test_failures_for_unknown_topics_have_no_name() -> None:
-    meters = TopicMeters(lambda topic_id: None)
-    produce = ProduceRequest(
-        topic_data=[
-            ProduceRequest.TopicProduceData("evil", partition_data=[ProduceRequest.PartitionProduceData(0, b"short")])
-        ]
-    )
-    refused = ProduceResponse.PartitionProduceResponse(0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    answer = ProduceResponse([ProduceResponse.TopicProduceResponse("evil", partition_responses=[refused])])
-    meters.produced(meters.sizes(produce), answer)
-    assert list(meters) == []
-    assert meters.unknown.failed_produces == 1
+    meters = TopicMeters(lambda name: name == "orders")
+    meters.refused("evil")
+    meters.refused("")
+    meters.refused("orders")
+    assert [(name, meter.failed_produces) for name, meter in meters] == [("orders", 1)]
+    assert meters.unknown.failed_produces == 2

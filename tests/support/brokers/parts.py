@@ -42,6 +42,7 @@ class PartialBroker(Broker):
         self.record_work = RecordWork()
         self.fetch_max_bytes = self.config.get_int("fetch.max.bytes")
         self.fetch_check_crcs = False
+        self.topic_meters = None
         if metadata is not None:
             self.metadata = metadata
         if controller is not None:
