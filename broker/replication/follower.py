@@ -89,8 +89,8 @@ class FollowedPartition:
     def __init__(
         self, topic_id: bytes, index: int, leader_epoch: int, retry_ms: int, max_bytes: int = MAX_BYTES
     ) -> None:
-        """``retry_ms``: ``replica.fetch.backoff.ms``. ``max_bytes``: ``replica.fetch.max.bytes``; an answer may have more
-        if its first batch does."""
+        """``retry_ms``: ``replica.fetch.backoff.ms``. ``max_bytes``: ``replica.fetch.max.bytes``; an answer may have
+        more if its first batch does."""
         self.topic_id = topic_id
         self.index = index
         self.leader_epoch = leader_epoch
