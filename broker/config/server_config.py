@@ -15,7 +15,7 @@ from .listener_config import ListenerSettings, listener_settings
 from .listeners import Listener
 from .security import is_served_at_start, key_of_listener
 from .sources import Setting, collect
-from .stored import broker_problem
+from .stored import ADVERTISED, broker_problem
 from .typed_values import TypedValues
 from .validators import allowed, violation
 from .values import Value, parse_value
@@ -97,6 +97,17 @@ class ServerConfig(TypedValues):
         has_effect = EFFECTIVE.keys() | DYNAMIC_EFFECTIVE.keys()
         idle = (key for key in self.originals if key_of_listener(key) not in has_effect)
         return sorted(key for key in idle if not is_served_at_start(key))
+
+    def advertising(self, text: str) -> "tuple[Listener, ...]":
+        """The :attr:`advertised_listeners` under another ``advertised.listeners``. Raises ConfigError as a start."""
+        places = {**self._places, ADVERTISED: "set at run time"}
+        texts = {**self.originals, ADVERTISED: text}
+        values, problems = _typed({key: Setting(key, value, places.get(key, "")) for key, value in texts.items()})
+        if not problems:
+            listeners, problems = listener_settings(ServerConfig(texts, values, ListenerSettings(), places))
+        if problems:
+            raise ConfigError(problems)
+        return listeners.advertised_listeners
 
     def with_dynamic(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> "ServerConfig":
         """The configuration with dynamic broker configs applied: cluster-wide ones, then this broker's own.

@@ -17,6 +17,8 @@ LOWER_BOUNDS: Mapping[str, int] = {"segment.bytes": 14}
 
 READ_AT_START = frozenset({"listeners", "listener.security.protocol.map"})
 """Keys that Kafka can change at run time and this broker can't."""
+ADVERTISED = "advertised.listeners"
+"""A key that a broker with its own controller can change at run time, as Kafka could until version 3.9 (KIP-226)."""
 
 
 class BadConfig(NamedTuple):
@@ -70,7 +72,7 @@ def broker_problem(key: str, text: str) -> str | None:
     definition = server_keys().get(key) or dynamic_only_keys().get(key)
     if definition is None:
         return None
-    if key in server_keys() and definition.update_mode == "read-only":
+    if key in server_keys() and definition.update_mode == "read-only" and key != ADVERTISED:
         return f"{key} can't be changed while the broker runs"
     if key in READ_AT_START:
         return f"{key} is read only at start, from the broker's configuration"

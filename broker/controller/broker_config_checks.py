@@ -11,6 +11,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from ..config.cross_checks import cordoned_entries
 from ..config.dynamic_config import refuse_unserved, validate_broker_configs, validate_resizes
+from ..config.stored import ADVERTISED
 from ..metadata.image import MetadataImage, ResourceType
 from .config_operations import ConfigOperation, OperationType, is_list, new_value, operations_of
 from .controller import Controller
@@ -98,7 +99,10 @@ def _check_broker(
 
 def _check_dynamic_configs(image: MetadataImage, name: str, configs: Mapping[str, str], controller: Controller) -> None:
     """Checks the future dynamic configs of this broker, or of all brokers (``name`` empty)."""
-    validate_broker_configs(configs, per_broker=bool(name))
+    others = dict(configs)
+    if name and ADVERTISED in others:
+        controller.endpoints_under(others.pop(ADVERTISED))  # raises if this node can't change its addresses to these
+    validate_broker_configs(others, per_broker=bool(name))
     _check_cordoned(configs, controller)
     layers = [image.config_of(ResourceType.BROKER, of) for of in ("", str(controller.node_id))]
     current = controller.config.with_dynamic(*layers)

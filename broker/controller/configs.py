@@ -19,6 +19,7 @@ from ...protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
 from ...protocol.messages.structure import Message
 from ...protocol.steps import Steps
 from ..config.group_config import validate_client_metrics, validate_group_configs
+from ..config.stored import ADVERTISED
 from ..config.topic_config import validate_topic_configs
 from ..metadata.decision import NO_ERROR, ApiError, Decision, counted
 from ..metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION
@@ -27,6 +28,7 @@ from ..metadata.topic_names import check_topic_name
 from .broker_config_checks import check_incremental, check_keys, check_replacement
 from .config_operations import ConfigOperation, new_value, operations_of
 from .controller import Controller
+from .registration import readdressed_record
 
 Outcome = TypeVar("Outcome")
 
@@ -208,6 +210,8 @@ def _checked_records(
         if has_elr and key == MIN_INSYNC_REPLICAS:
             # The eligible leader replicas in the metadata were chosen by the old value (KIP-966).
             records.append(ClearElrRecord(name if kind == ResourceType.TOPIC else ""))
+    if kind == ResourceType.BROKER and name and (ADVERTISED in changes or ADVERTISED in deleted):
+        records.append(readdressed_record(image, controller, merged.get(ADVERTISED)))
     return records
 
 

@@ -21,6 +21,7 @@ from ..config.server_config import ServerConfig
 from ..metadata.features import BOOTSTRAP_FEATURES, ELIGIBLE_LEADER_REPLICAS_VERSION, SUPPORTED_FEATURES
 from ..metadata.image import Endpoint, MetadataImage, ResourceType
 from ..metadata.replay_brokers import FENCE, UNFENCE
+from ..metadata.snapshot import broker_record
 from .controller import Controller
 from .elections import leave_partition
 
@@ -72,6 +73,16 @@ def registration_records(
         log_dirs=sorted(directory_ids),
     )
     return [register, BrokerRegistrationChangeRecord(controller.node_id, broker_epoch, fenced=UNFENCE)]
+
+
+def readdressed_record(image: MetadataImage, controller: Controller, advertised: str | None) -> Message:
+    """The record that gives this broker's registration the addresses of a dynamic ``advertised.listeners``, or those of
+    its configuration (None). Raises KafkaError if they can't be advertised.
+
+    The epoch stays, as in a registration that Kafka's controller repeats for the same incarnation of a broker.
+    """
+    endpoints = {one.name: one for one in controller.endpoints_under(advertised)}
+    return broker_record(image.brokers[controller.node_id]._replace(endpoints=endpoints), image.metadata_version)
 
 
 def stop_records(image: MetadataImage, controller: Controller) -> list[Message]:

@@ -107,7 +107,7 @@ def _served_before_topics(image: MetadataImage) -> Iterator[Message]:
     for kept, _ in image.kept_records(records.ZkMigrationStateRecord):
         yield kept
     for broker in image.brokers.values():
-        yield _broker_record(broker, image.metadata_version)
+        yield broker_record(broker, image.metadata_version)
 
 
 def _records_from_topics(image: MetadataImage) -> Iterator[Message]:
@@ -129,7 +129,8 @@ def _records_from_topics(image: MetadataImage) -> Iterator[Message]:
         yield records.ProducerIdsRecord(-1, -1, image.next_producer_id)
 
 
-def _broker_record(broker: BrokerRegistration, metadata_version: int) -> records.RegisterBrokerRecord:
+def broker_record(broker: BrokerRegistration, metadata_version: int) -> records.RegisterBrokerRecord:
+    """The record that makes a registration what it is."""
     return records.RegisterBrokerRecord(
         broker_id=broker.broker_id,
         is_migrating_zk_broker=broker.is_migrating_zk_broker,

@@ -177,7 +177,7 @@ class BrokerServer:
         metadata = role.metadata
         if self._tls is not None:
             role.controller = role.controller._replace(check_listeners=self._tls.check)
-        parts = put_together(self._config, self._surroundings, log_dirs, role, advertised, shares, self._undo)
+        parts = put_together(self._config, self._surroundings, log_dirs, role, shares, self._undo)
         parts.broker.update_dynamic_configs(metadata.image)
         if self._tls is not None:
             follow_tls_configs(self._tls, parts.broker, parts.patient_timers)
@@ -190,7 +190,7 @@ class BrokerServer:
     def _role(self) -> Role:
         """The role that ``process.roles`` gives this broker."""
         if self._config.get_list("process.roles") != ["broker"]:
-            return Standalone(self._config, self._cluster_id)
+            return Standalone(self._config, self._cluster_id, self._bound)
         from .cluster_member import ClusterMember  # here: a broker that is its own controller needs none of it
 
         return ClusterMember(self._config, self._cluster_id, self._clock_ms, self._ended)

@@ -50,13 +50,6 @@ START_ERRORS = (
 """Errors that prevent a start and that the user can fix. Any other error is a bug and shows its traceback."""
 LOOP_FILES = 12
 """The number of descriptors that an event loop, a listener and a log directory hold open."""
-STARTED = (
-    "[KafkaServer id={}] started",
-    "[BrokerServer id={}] Transition from STARTING to STARTED",
-    "Transitioning from RECOVERY to RUNNING.",
-    "Kafka Server started",
-)
-"""What Apache's and Confluent's images log when they serve, with the node's id. Testcontainers wait for it."""
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -160,8 +153,9 @@ async def run(
     data = ", ".join(str(path.resolve()) for path in running.data_directories)
     print(f"odradek {installed_version()} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
     if acts.announces_as_kafka:
-        for line in STARTED:
-            print(line.format(running.broker.metadata.node_id), flush=True)
+        from .kafkas_lines import announce  # only our image asks for them
+
+        announce(running.broker.metadata)
     try:
         if ready_file is not None:
             write_ready_file(Path(ready_file), running)  # last: its readers find the lines in the log

@@ -11,7 +11,6 @@ from random import Random
 
 from ...storage.directory.log_directories import LogDirectories
 from ..config.server_config import ServerConfig
-from ..metadata.image import Endpoint
 from ..network.connecting import connections_for
 from ..network.descriptor_limit import DescriptorShares
 from ..network.unread import Unread
@@ -36,7 +35,6 @@ def put_together(
     surroundings: Surroundings,
     log_dirs: LogDirectories,
     role: Role,
-    advertised: list[Endpoint],
     shares: DescriptorShares,
     undo: ExitStack,
 ) -> OpenedBroker:
@@ -80,7 +78,7 @@ def put_together(
         moves,
         slices,
     )
-    return OpenedBroker(broker, role, log_dirs, hosting, group_commit, advertised, shares, timers, patient, stalls)
+    return OpenedBroker(broker, role, log_dirs, hosting, group_commit, shares, timers, patient, stalls)
 
 
 def _replica_moves(

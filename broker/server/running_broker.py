@@ -35,8 +35,6 @@ class OpenedBroker:
     log_dirs: LogDirectories
     hosting: HostedReplicas
     group_commit: GroupCommit
-    advertised: list[Endpoint]
-    """The address of each listener for clients."""
     shares: DescriptorShares
     timers: LoopTimers
     patient_timers: PatientTimers
@@ -61,7 +59,8 @@ class RunningBroker:
     @property
     def advertised(self) -> list[Endpoint]:
         """The address of each listener for clients."""
-        return self.parts.advertised
+        metadata = self.broker.metadata
+        return list(metadata.image.brokers[metadata.node_id].endpoints.values())
 
     @property
     def data_directories(self) -> list[Path]:

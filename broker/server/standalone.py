@@ -3,11 +3,15 @@
 Owns: the order of the steps that only this role has. Source: BrokerServer and ControllerServer in one process.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 
+from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...storage.directory.log_directories import LogDirectories
+from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
+from ..config.stored import ADVERTISED
 from ..controller.auto_topic_creation import AutoTopicCreation
 from ..controller.broker_lifecycle import BrokerLifecycle
 from ..controller.controller import Controller
@@ -16,9 +20,11 @@ from ..controller.own_reports import OwnReports
 from ..controller.producer_ids import ProducerIds
 from ..dispatch.dispatch import Dispatcher
 from ..log_dirs.identity import format_new, identify
-from ..metadata.image import Endpoint, Replica
+from ..metadata.image import Endpoint, Replica, ResourceType
 from ..metadata.local_replicas import LocalReplicas
 from ..metadata.service import MetadataService
+from ..network.advertising import endpoints as endpoints_of
+from ..network.listening import BindError, BoundListener
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
@@ -28,16 +34,20 @@ from .loggers import has_logger
 from .random_ids import random_uuid
 from .role import Role
 
+logger = logging.getLogger(__name__)
+
 
 class Standalone(Role):
     """One broker, one controller, one process."""
 
     metadata: MetadataService
 
-    def __init__(self, config: ServerConfig, cluster_id: str | None) -> None:
-        """``cluster_id``: for a new data directory; None takes a random one."""
+    def __init__(self, config: ServerConfig, cluster_id: str | None, bound: Sequence[BoundListener]) -> None:
+        """``cluster_id``: for a new data directory; None takes a random one. ``bound``: the listeners, which are bound
+        before :meth:`open`."""
         self._config = config
         self._cluster_id = cluster_id
+        self._bound = bound
         self._endpoints: Sequence[Endpoint] = ()
 
     @property
@@ -60,7 +70,12 @@ class Standalone(Role):
         format_new(log_dirs, ids, metadata.cluster_id, metadata.node_id)
         self._endpoints = endpoints
         controller = self.controller = Controller(
-            config.node_id, config, random_uuid, log_dirs.shortage_in, has_logger=has_logger
+            config.node_id,
+            config,
+            random_uuid,
+            log_dirs.shortage_in,
+            has_logger=has_logger,
+            endpoints_under=self._endpoints_under,
         )
         self.topic_creator = AutoTopicCreation(metadata, controller)
         self.producer_ids = ProducerIds(metadata, controller)
@@ -74,7 +89,7 @@ class Standalone(Role):
         """Registers, elects, and creates the offsets topic, which is ready before the first group."""
         metadata = self.metadata
         self._lifecycle.start(
-            self._endpoints,
+            self._advertised(),
             now_ms,
             directory_ids=[directory.directory_id for directory in log_dirs.online],
             clean_epoch=log_dirs.previous_broker_epoch,
@@ -82,6 +97,25 @@ class Standalone(Role):
             lies_in=log_dirs.replicas(LocalReplicas(metadata.image, metadata.node_id).topic_id),
         )
         self.topic_creator.ensure(OFFSETS_TOPIC, now_ms)
+
+    def _advertised(self) -> Sequence[Endpoint]:
+        """The addresses for clients: of the dynamic ``advertised.listeners``, if one is set and still fits."""
+        metadata = self.metadata
+        text = metadata.image.config_of(ResourceType.BROKER, str(metadata.node_id)).get(ADVERTISED)
+        try:
+            return self._endpoints_under(text)
+        except KafkaError as misfit:
+            logger.warning("the dynamic config %s=%s is not used: %s", ADVERTISED, text, misfit.message)
+            return self._endpoints
+
+    def _endpoints_under(self, advertised: str | None) -> Sequence[Endpoint]:
+        """``Controller.endpoints_under``."""
+        if advertised is None:
+            return self._endpoints
+        try:
+            return endpoints_of(self._config.advertising(advertised), self._bound)
+        except (ConfigError, BindError) as error:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, " ".join(str(error).splitlines())) from error
 
     async def activate(self) -> None:
         """Does nothing: :meth:`register` has unfenced this broker."""

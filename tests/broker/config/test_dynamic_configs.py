@@ -17,7 +17,7 @@ from odradek.broker.config.definition import dynamic_only_keys, server_keys, top
 from odradek.broker.config.describe import describe_broker
 from odradek.broker.config.effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from odradek.broker.config.security import is_reloadable, is_security
-from odradek.broker.config.stored import READ_AT_START
+from odradek.broker.config.stored import ADVERTISED, READ_AT_START
 from odradek.broker.controller.elections import allows_unclean
 from odradek.broker.metadata.dynamic_rates import dynamic_rate
 from odradek.broker.metadata.image import ResourceType
@@ -335,7 +335,7 @@ def test_what_cannot_be_taken_over_is_refused_by_name(tmp_path: Path) -> None:
 def test_read_only_keys_are_refused_in_kafkas_words(tmp_path: Path) -> None:
     async def work(server: BrokerServer) -> None:
         for key, definition in server_keys().items():
-            if definition.update_mode == "read-only":
+            if definition.update_mode == "read-only" and key != ADVERTISED:
                 expected = ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{key}]"
                 assert alter(server, {key: definition.default or "1"}) == expected
 

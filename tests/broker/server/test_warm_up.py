@@ -53,6 +53,7 @@ NOT_NEEDED = {
     "odradek.broker.server.quota_metering": "the same",
     "odradek.broker.metrics.replica_metrics": "the same",
     "odradek.broker.server.first_topics": "imported at the start if it creates topics",
+    "odradek.broker.server.kafkas_lines": "imported at the start of the image",
     "odradek.broker.server.cluster_member": "imported at the start of a broker of a cluster",
     "odradek.broker.acls.standard_authorizer": "imported at the start if an authorizer is configured",
     "odradek.broker.authorization.guard": "the same",
