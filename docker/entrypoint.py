@@ -10,6 +10,7 @@ It replaces itself by the broker, so that the broker is process 1 and gets the s
 it asks the first listener that these variables give; with ``configure`` it prints the configuration as a file. A shell,
 a path or one of Kafka's tools as argument is run as it is, as a child, and gets the signals with everything that it has
 started: that is how Testcontainers and others start a broker by a script of their own (``/etc/kafka/docker/run``).
+Under the name ``kafka-configs`` it is that tool, and takes ``--zookeeper``, too.
 
 The variables of other images count too: those of Confluent's (the ones of its own products and of ZooKeeper are
 passed over), Bitnami's (``KAFKA_CFG_…``) and wurstmeister's (``KAFKA_CREATE_TOPICS``). Keys of clients and of Kafka 3
@@ -19,6 +20,7 @@ are passed over, too: Kafka's broker ignores them, and compose files have them.
 import contextlib
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -86,9 +88,12 @@ LISTENER_VARIABLES = (
 NEW_FOR_S = 30
 CHECK_EVERY_S = 5
 WAIT_MS = 4000
+ZOOKEEPER_WAIT_MS = 30_000
+"""How long ``kafka-configs --zookeeper`` waited for a connection: 30 s, as in Kafka's ``ConfigCommand``."""
 STARTED_AT = 19
 """The place of ``starttime`` in /proc/PID/stat, counted from the first field after the name (proc(5): field 22)."""
-DEFAULT_ADVERTISED = "PLAINTEXT://localhost:9092"
+DEFAULT_ADDRESS = "localhost:9092"
+DEFAULT_ADVERTISED = f"PLAINTEXT://{DEFAULT_ADDRESS}"
 """The default, for a container that publishes port 9092."""
 
 
@@ -229,17 +234,58 @@ def health_address(environ: Mapping[str, str], file_text: str, has_file: bool) -
 
     ``file_text`` is the configuration file in use, which counts where the environment says nothing.
     """
+    said = listener_settings(environ, file_text, has_file)
+    return next(iter(addresses(said).values()), DEFAULT_ADDRESS)
+
+
+def address_inside(environ: Mapping[str, str], file_text: str, has_file: bool) -> str:
+    """The address for tools inside the container: the listener for other brokers, whose advertised address is one of
+    the container. Without such a listener it is that for health checks.
+    """
+    said = listener_settings(environ, file_text, has_file)
+    return addresses(said).get(said["inter.broker.listener.name"]) or health_address(environ, file_text, has_file)
+
+
+def listener_settings(environ: Mapping[str, str], file_text: str, has_file: bool) -> dict[str, str]:
+    """The keys about listeners that the environment sets, or else the configuration file; empty if neither does."""
     said = dict(re.findall(r"^\s*([a-z.]+)\s*[=:]\s*(.*?)\s*$", file_text, re.MULTILINE))
-    for key in ("listeners", "controller.listener.names"):
+    for key in ("listeners", "controller.listener.names", "inter.broker.listener.name"):
         said[key] = environ.get("ODRADEK_" + key.upper().replace(".", "_"), said.get(key, ""))
-    said |= {key: value for key, (value, _) in settings(environ, has_file).items()}
+    return said | {key: value for key, (value, _) in settings(environ, has_file).items()}
+
+
+def addresses(said: Mapping[str, str]) -> dict[str, str]:
+    """The names of the listeners that are not for controllers -> their addresses inside the container."""
     controllers = said["controller.listener.names"].split(",")
+    found = {}
     for listener in said["listeners"].split(","):
         name, _, address = listener.strip().partition("://")
         host, _, port = address.rpartition(":")
         if name and name not in controllers:
-            return f"{'localhost' if host in ('', '0.0.0.0', '[::]') else host}:{port}"
-    return "localhost:9092"
+            found[name] = f"{'localhost' if host in ('', '0.0.0.0', '[::]') else host}:{port}"
+    return found
+
+
+def configs_command(arguments: Sequence[str], address: str) -> list[str]:
+    """What ``kafka-configs`` runs: until Kafka 3, users were added to ``--zookeeper``; here a broker takes its place.
+
+    The tool waited for ZooKeeper, and Testcontainers' module for Node relies on it. So this waits for the broker.
+    """
+    asked = iter(arguments)
+    changed = []
+    waits = False
+    for argument in asked:
+        if argument.partition("=")[0] == "--zookeeper":
+            waits = True
+            if "=" not in argument:
+                next(asked, None)
+            changed += ["--bootstrap-server", address]
+        else:
+            changed.append(argument)
+    if not waits:
+        return ["odradek", "configs", *changed]
+    wait = f"odradek health --bootstrap-server {shlex.quote(address)} --wait {ZOOKEEPER_WAIT_MS} > /dev/null"
+    return ["sh", "-c", f'{wait} && exec odradek configs "$@"', "kafka-configs", *changed]
 
 
 def broker_age_s() -> float:
@@ -297,13 +343,18 @@ def run_as_child(run: Sequence[str]) -> int:
 def main() -> None:
     """Replaces this process by the command."""
     has_file = os.path.exists(MOUNTED_CONFIGURATION)
-    if sys.argv[1:] in (["healthcheck"], ["configure"]):
+    is_tool = os.path.basename(sys.argv[0]).startswith("kafka-configs")
+    if is_tool or sys.argv[1:] in (["healthcheck"], ["configure"]):
         with open(MOUNTED_CONFIGURATION if has_file else OWN_CONFIGURATION, encoding="utf-8") as file:
             text = file.read()
-        if sys.argv[1:] == ["configure"]:
+        if is_tool:
+            address = address_inside(os.environ, text, has_file)
+            run = configs_command(sys.argv[1:], address)
+        elif sys.argv[1:] == ["configure"]:
             print(properties(os.environ, text, has_file), end="")
             return
-        run = health_command(health_address(os.environ, text, has_file), broker_age_s())
+        else:
+            run = health_command(health_address(os.environ, text, has_file), broker_age_s())
     else:
         run = command(sys.argv[1:], os.environ, has_file)
         if run[0] != "odradek" and not sys.stdin.isatty():

@@ -226,3 +226,45 @@ def test_the_jobs_image_runs_commands_of_spark_and_of_odradek() -> None:
     assert jobs.command(["spark-submit", "--version"]) == ["spark-submit", "--version"]
     assert jobs.command(["audit", "/logs"]) == ["odradek", "audit", "/logs"]
     assert jobs.command([]) == ["odradek"]
+
+
+NODE_MODULE = {
+    "KAFKA_LISTENERS": "SECURE://0.0.0.0:9096,PLAINTEXT://0.0.0.0:9093,BROKER://0.0.0.0:9092,CONTROLLER://0.0.0.0:9094",
+    "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+    "KAFKA_INTER_BROKER_LISTENER_NAME": "BROKER",
+}
+"""Of Testcontainers' module for Node. Clients outside the container get addresses that do not exist inside."""
+
+
+def test_tools_inside_ask_the_listener_for_brokers() -> None:
+    assert entrypoint.address_inside(NODE_MODULE, OWN_TEXT, False) == "localhost:9092"
+    assert entrypoint.health_address(NODE_MODULE, OWN_TEXT, False) == "localhost:9096"
+    of_file = OWN_TEXT + "listeners=A://:1,B://[::1]:2\ninter.broker.listener.name=B\n"
+    assert entrypoint.address_inside({}, of_file, True) == "[::1]:2"
+    assert entrypoint.address_inside({}, OWN_TEXT, False) == "localhost:9092"
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        ("--alter --zookeeper zoo:2181/path --user alice", "--alter --bootstrap-server here:1 --user alice"),
+        ("--zookeeper=zoo:2181 --describe", "--bootstrap-server here:1 --describe"),
+        ("--describe --zookeeper", "--describe --bootstrap-server here:1"),
+    ],
+)
+def test_kafka_configs_waits_for_the_broker_in_place_of_zookeeper(given: str, arguments: str) -> None:
+    run = entrypoint.configs_command(shlex.split(given), "here:1")
+    assert run[:2] == ["sh", "-c"]
+    assert run[2].startswith("odradek health --bootstrap-server here:1 --wait 30000 ")
+    assert shlex.join(run[4:]) == arguments
+
+
+def test_kafka_configs_without_zookeeper_is_the_command() -> None:
+    given = "--bootstrap-server there:2 --describe"
+    assert shlex.join(entrypoint.configs_command(shlex.split(given), "here:1")) == f"odradek configs {given}"
+
+
+def test_the_port_of_zookeeper_is_that_of_its_file() -> None:
+    zookeeper = entry_point("zookeeper.py")
+    assert zookeeper.client_port("dataDir=/tmp\nclientPort=2182\n") == 2182
+    assert zookeeper.client_port("#clientPort=1\n") == 2181
