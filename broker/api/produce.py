@@ -17,7 +17,6 @@ A request with acks=0 gets no answer. If it fails, the connection is closed, so 
 A request with one small batch costs about 33 us in total, of which the append takes a third (docs/benchmarks.md).
 """
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -46,8 +45,6 @@ FEW = 64
 LEADER_SINCE = 10
 APPENDS_A_STEP = 16
 """The number of batches appended in one step: about 15 us each."""
-
-logger = logging.getLogger(__name__)
 
 
 def handle(
@@ -129,16 +126,12 @@ def _run_to_end(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
             for _ in steps:
                 yield None
         except GeneratorExit:
-            broker.slices.start(steps, _log_failure_after_close)
+            broker.slices.start_background(steps, "the append of records whose connection was lost")
             raise
 
     begun = finished()
     next(begun)  # close() of a generator that has not begun skips its except block
     return begun
-
-
-def _log_failure_after_close(error: Exception) -> None:
-    logger.error("could not append the records of a Produce request whose connection was lost", exc_info=error)
 
 
 def _append_all(
@@ -196,7 +189,7 @@ def _answer_later(
     def complete(done: ProduceWork) -> None:
         _answer(broker, done, topics, context, reply)
         if len(done.grown) > FEW:
-            broker.slices.start(_wake_many(done.grown), _log_failure_after_close)
+            broker.slices.start_background(_wake_many(done.grown), "the answering of waiting fetches")
         else:
             _wake(done.grown)
 

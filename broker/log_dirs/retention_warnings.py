@@ -37,6 +37,8 @@ Committed = tuple[str, str, int, int]
 """Group, topic, partition, committed offset."""
 PAUSE_UNDER_CAP_MS = 60_000
 """The minimum interval in ms of warnings about deletions under the cap, which may happen every second."""
+NAME = "the check for groups that are about to lose records"
+"""The name of a check in the log."""
 
 
 class RetentionWarnings:
@@ -72,7 +74,7 @@ class RetentionWarnings:
     def _run(self) -> None:
         self._timers.schedule(self._check_interval_ms, self._run)
         if self._check_in_progress is None or self._check_in_progress.is_done:
-            self._check_in_progress = self._slices.start(self._check(), _report)
+            self._check_in_progress = self._slices.start_background(self._check(), NAME)
 
     def warn_under_cap(self, going: Mapping[Log, int]) -> None:
         """Warns about the next deletions under the node's cap. ``going``: for each log, the offset before which records
@@ -83,7 +85,7 @@ class RetentionWarnings:
         """
         if self._check_of_cap is None or self._check_of_cap.is_done:
             starts = {log: log.log_start_offset for log in going}  # retention may remove the records before the check
-            self._check_of_cap = self._slices.start(self._check_under_cap(dict(going), starts), _report)
+            self._check_of_cap = self._slices.start_background(self._check_under_cap(dict(going), starts), NAME)
 
     def _check_under_cap(self, going: Mapping[Log, int], start_of: Mapping[Log, int]) -> Steps[None]:
         removals: dict[TopicPartition, list[Removal]] = {}
@@ -172,11 +174,6 @@ class RetentionWarnings:
                         if committed is not None:
                             found.append((group_id, topic, index, committed.offset))
         return found
-
-
-def _report(error: Exception) -> None:
-    """Logs a failed check. The next one follows after the interval."""
-    logger.error("the check for groups that are about to lose records failed", exc_info=error)
 
 
 def _log_risk(risk: GroupAtRisk, now_ms: int) -> None:

@@ -3,7 +3,6 @@
 Owns: the set of these partitions, the periodic check for followers that lag. Never does: deciding which are in sync.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 
 from ...protocol.steps import Steps
@@ -15,8 +14,6 @@ from ..timers.slices import Slices
 from .isr import InSyncReplicas
 from .leading import Leading, LeadingCommon
 from .partition import Partition
-
-logger = logging.getLogger(__name__)
 
 WAKE_AFTER_S = 0.05
 """Seconds between an election of this broker and the answer to followers' waiting fetches. The followers learn of the
@@ -83,7 +80,7 @@ class Leaders:
         Kafka.
         """
         self._will_wake = False
-        self._slices.start(self._wake_steps(), _report, "the answers to followers after an election")
+        self._slices.start_background(self._wake_steps(), "the answering of followers after an election")
 
     def _wake_steps(self) -> Steps[None]:
         for count, partition in enumerate(list(self._led), 1):
@@ -130,8 +127,3 @@ class Leaders:
             partition.resign()
         if log is not None and log.offsets.has_high_watermark:
             log.offsets.follow_end()
-
-
-def _report(error: Exception) -> None:
-    """Logs an error, which is a bug. The fetches that were not answered wait for their own timeouts."""
-    logger.error("waiting fetches of followers can't be answered", exc_info=error)

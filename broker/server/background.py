@@ -208,7 +208,7 @@ class Background:
     def _write_checkpoints(self) -> None:
         """Starts to write the checkpoints, in slices, unless the last write is still running."""
         if self._writing is None or self._writing.is_done:
-            self._writing = self._slices.start(self._checkpoint_steps(), _report)
+            self._writing = self._slices.start_background(self._checkpoint_steps(), "the write of the checkpoints")
 
     def _checkpoint_steps(self) -> Iterator[None]:
         for directory in list(self._directories):
@@ -220,7 +220,7 @@ class Background:
     def _retain(self) -> None:
         """Starts a round of retention, in slices, unless the last one is still running."""
         if self._retaining is None or self._retaining.is_done:
-            self._retaining = self._slices.start(self._retention_steps(), _report)
+            self._retaining = self._slices.start_background(self._retention_steps(), "retention")
 
     def _retention_steps(self) -> Steps[None]:
         """Each step removes some segments of a log, or finds nothing to remove."""
@@ -237,7 +237,7 @@ class Background:
         """Removes deleted files whose delay has passed, unless an earlier removal is still running."""
         is_collecting = self._collecting is not None and not self._collecting.is_done
         if not is_collecting and (self._removing is None or self._removing.done()):
-            self._collecting = self._slices.start(self._removal_steps(), _report_collecting)
+            self._collecting = self._slices.start_background(self._removal_steps(), "the search for deleted files")
 
     def _removal_steps(self) -> Iterator[None]:
         """Collects the due files of one log in each step, then removes them on a thread: 1 GB takes up to 200 ms."""
@@ -248,7 +248,7 @@ class Background:
                 due.append((directory, removals))
         if due:
             self._removing = asyncio.get_running_loop().run_in_executor(None, self._remove, due)
-            self._removing.add_done_callback(_report_removal)
+            self._removing.add_done_callback(_log_removal)
 
     def _remove(self, due: list[tuple[LogDirectory, DueRemovals]]) -> None:
         """Removes due files, on a thread, until the broker stops."""
@@ -261,7 +261,7 @@ class Background:
     def _flush(self) -> None:
         """Starts to flush logs, in slices, unless the last look at the logs is still running."""
         if self._flushing is None or self._flushing.is_done:
-            self._flushing = self._slices.start(self._flush_steps(), _report_flushing)
+            self._flushing = self._slices.start_background(self._flush_steps(), "the search for logs to flush")
 
     def _flush_steps(self) -> Iterator[None]:
         """Flushes logs with their indexes, which moves recovery points. Other syncs leave the indexes out."""
@@ -278,22 +278,9 @@ def _nothing() -> Iterator[Never]:
     return iter(())
 
 
-def _report(error: Exception) -> None:
-    """Logs an error, which is a bug, that ended a round of retention or checkpoints. The next round starts over."""
-    logger.error("retention failed", exc_info=error)
-
-
-def _report_collecting(error: Exception) -> None:
-    logger.error("could not list deleted files", exc_info=error)
-
-
-def _report_removal(removing: "asyncio.Future[None]") -> None:
+def _log_removal(removing: "asyncio.Future[None]") -> None:
     if not removing.cancelled() and (error := removing.exception()) is not None:
         logger.error("could not remove deleted files", exc_info=error)
-
-
-def _report_flushing(error: Exception) -> None:
-    logger.error("could not flush logs", exc_info=error)
 
 
 def is_to_be_flushed(log: Log, now_ms: int) -> bool:

@@ -361,11 +361,7 @@ def _abort_all(log_dirs: LogDirectories) -> None:
 
 def _close_idle(connections: Connections, slices: Slices) -> None:
     """Starts to close idle connections."""
-    slices.start(connections.close_idle(), _report_closing, "the closing of idle connections")
-
-
-def _report_closing(error: Exception) -> None:
-    logger.error("idle connections can't be closed", exc_info=error)
+    slices.start_background(connections.close_idle(), "the closing of idle connections")
 
 
 def _open_rest(hosting: HostedReplicas, timers: LoopTimers) -> None:

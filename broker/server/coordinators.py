@@ -5,7 +5,6 @@ deciding. Invariant: at a start, groups are loaded before transactions, which ma
 ``BrokerMetadataPublisher``.
 """
 
-import logging
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from ..groups.rebalance_watch import RebalanceWatch
     from ..network.node_security import NodeSecurity
     from ..transactions.peers import TransactionPeers
-
-logger = logging.getLogger(__name__)
 
 LOOK_EVERY_MS = 5_000
 """The interval of checks for slow rebalances."""
@@ -117,7 +114,7 @@ class Coordinators:
             from ..groups.rebalance_watch import RebalanceWatch  # imported here: not needed at a start
 
             self._rebalance_watch = RebalanceWatch()
-        self._slices.start(self._look(self._rebalance_watch), _report, "a look for slow rebalances")
+        self._slices.start_background(self._look(self._rebalance_watch), "the check for slow rebalances")
 
     def _look(self, watch: "RebalanceWatch") -> Steps[None]:
         """Looks at all groups, and schedules the next look."""
@@ -191,11 +188,6 @@ class Coordinators:
         """Ends the connections to other brokers."""
         if self.peers is not None:
             self.peers.close()
-
-
-def _report(error: Exception) -> None:
-    """Logs an error, which is a bug. Rebalances are not looked at any more."""
-    logger.error("can't look for slow rebalances", exc_info=error)
 
 
 def _log(partition: Partition) -> PartitionLog:

@@ -8,12 +8,16 @@ Source: Kafka gives each request a thread of its own instead (``num.io.threads``
 """
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from ...protocol.steps import Result, Steps
 from .stall_report import RequestSeen, Served, seen
+
+logger = logging.getLogger(__name__)
 
 SLICE_MS = 1.0
 """The length of a slice."""
@@ -115,6 +119,13 @@ class Slices:
             self._run(work, self._begins_until_ms)
         return work
 
+    def start_background(self, steps: Iterator[object], name: str) -> SlicedWork:
+        """Starts work that no request waits for, as :meth:`start`. ``name``: a noun phrase for log lines.
+
+        An exception of a step is a bug. It ends the work, and an ERROR line says that the work failed.
+        """
+        return self.start(steps, partial(_log_failure, name), name)
+
     def request(self) -> RequestSeen | str | None:
         """The request, or the name of the work, of the running slice, for the log of stalls. Any thread may call."""
         work = self._running
@@ -150,6 +161,10 @@ class Slices:
             self._running = None
         if not work.is_done:
             self._begun.append(work)
+
+
+def _log_failure(name: str, error: Exception) -> None:
+    logger.error("%s failed", name, exc_info=error)
 
 
 async def run_in_slices(slices: Slices, steps: Steps[Result]) -> Result:

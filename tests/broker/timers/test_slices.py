@@ -148,6 +148,23 @@ def test_work_that_fails_ends_and_the_others_go_on(before: int) -> None:
     assert [type(failure) for failure in loop.failures] == [ZeroDivisionError]
 
 
+def test_failed_background_work_is_logged_by_its_name(caplog: pytest.LogCaptureFixture) -> None:
+    loop = VirtualLoop()
+
+    def steps() -> Iterator[None]:
+        yield from loop.steps("failing", 10)
+        raise ZeroDivisionError("of a step")
+
+    failing = loop.slices.start_background(steps(), "the count")
+    assert failing.request == "the count"
+    loop.run()
+    assert failing.is_done
+    [line] = caplog.records
+    assert (line.levelname, line.getMessage()) == ("ERROR", "the count failed")
+    assert line.exc_info is not None
+    assert line.exc_info[0] is ZeroDivisionError
+
+
 def test_work_that_a_step_begins_waits_for_its_turn() -> None:
     loop = VirtualLoop()
     inner: list[SlicedWork] = []
