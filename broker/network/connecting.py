@@ -47,6 +47,16 @@ def connection_factory(
     return functools.partial(MeteredConnection, connections, queue)
 
 
+def close_idle_connections(connections: Connections, slices: Slices, timers: PatientTimers) -> None:
+    """Closes idle connections in slices every IDLE_CHECK_MS. Sets no timer if ``connections.max.idle.ms`` is -1."""
+
+    def close() -> None:
+        slices.start_background(connections.close_idle(), "the closing of idle connections")
+
+    if connections.closes_idle:
+        timers.every(IDLE_CHECK_MS, close)
+
+
 def limit_unauthenticated(
     config: ServerConfig, connections: Connections, most: int, now_ms: Callable[[], int], timers: PatientTimers
 ) -> None:

@@ -81,17 +81,22 @@ class Connections:
         """The connections that are open now."""
         return iter(list(self._open.values()))
 
+    @property
+    def closes_idle(self) -> bool:
+        """Whether idle connections are closed: ``connections.max.idle.ms`` is not negative."""
+        return self._max_idle_ms >= 0
+
     def close_idle(self) -> Steps[int]:
         """Closes connections that neither sent nor read anything for ``connections.max.idle.ms`` and wait for no
         answer, at the time of this call. Returns their number.
 
         A connection that does not read its answer is aborted, since a close would wait for it.
         """
+        assert self.closes_idle
         # Read now, and not in the first step: the caller has made sure that no received bytes wait to be read.
-        oldest_ms = float("-inf") if self._max_idle_ms < 0 else self._now_ms() - self._max_idle_ms
-        return self._close_unused_since(oldest_ms)
+        return self._close_unused_since(self._now_ms() - self._max_idle_ms)
 
-    def _close_unused_since(self, oldest_ms: float) -> Steps[int]:
+    def _close_unused_since(self, oldest_ms: int) -> Steps[int]:
         closed = 0
         for connection in list(self._open.values()):
             if connection.last_used_ms >= oldest_ms or connection.is_in_service:

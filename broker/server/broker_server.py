@@ -33,15 +33,13 @@ from ..metadata.snapshot_generator import SnapshotGenerator
 from ..metadata.stored_configs import log_bad_configs
 from ..network.acceptor import Acceptor
 from ..network.advertising import endpoints
-from ..network.connecting import IDLE_CHECK_MS, connection_factory
-from ..network.connections import Connections
+from ..network.connecting import close_idle_connections, connection_factory
 from ..network.descriptor_limit import descriptor_shares, log_few_connections
 from ..network.listening import BoundListener, bind
 from ..replicas.hosted_replicas import HostedReplicas
 from ..security.open_access import warn_of_open_access
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import suspended_ms
-from ..timers.slices import Slices
 from .background import Background
 from .broker import Broker
 from .dispatching import dispatcher_of
@@ -309,7 +307,7 @@ class BrokerServer:
         """Starts the background work, the closing of idle connections, and the watch for stalls."""
         broker, patient = parts.broker, parts.patient_timers
         background = Background(parts.log_dirs.online, parts.timers, self._clock_ms, parts.group_commit, broker.slices)
-        patient.every(IDLE_CHECK_MS, functools.partial(_close_idle, broker.connections, broker.slices))
+        close_idle_connections(broker.connections, broker.slices, patient)
         parts.stalls.start(dispatcher.last_request, broker.slices.request, suspended_ms())
         background.start(self._config, lambda: broker.config)
         return background
@@ -357,11 +355,6 @@ def _abort_all(log_dirs: LogDirectories) -> None:
     for directory in log_dirs.online:
         directory.abort()
     log_dirs.release_metadata()
-
-
-def _close_idle(connections: Connections, slices: Slices) -> None:
-    """Starts to close idle connections."""
-    slices.start_background(connections.close_idle(), "the closing of idle connections")
 
 
 def _open_rest(hosting: HostedReplicas, timers: LoopTimers) -> None:

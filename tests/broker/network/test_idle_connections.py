@@ -7,11 +7,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from odradek.broker.network.connecting import IDLE_CHECK_MS, close_idle_connections
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.connections import CLOSED_A_STEP, Connections
+from odradek.broker.timers.patient_timers import PatientTimers
 from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.protocol.framing import SIZE
 from odradek.protocol.steps import run_to_end
+from support.brokers.virtual_loop import VirtualLoop
 from support.eventually import eventually_in_loop
 
 ANSWER = bytes(32 * 1024 * 1024)
@@ -63,10 +66,12 @@ def clock() -> Clock:
 
 
 @asynccontextmanager
-async def connected(clock: Clock) -> AsyncIterator[tuple[Connections, LargeAnswers, Client]]:
+async def connected(
+    clock: Clock, max_idle_ms: int = IDLE_MS
+) -> AsyncIterator[tuple[Connections, LargeAnswers, Client]]:
     connections = Connections(
         max_request_bytes=1000,
-        max_idle_ms=IDLE_MS,
+        max_idle_ms=max_idle_ms,
         now_ms=lambda: clock.now_ms,
     )
     answers = LargeAnswers()
@@ -124,3 +129,17 @@ async def test_a_step_closes_a_bounded_number(clock: Clock) -> None:
         await eventually_in_loop("all are closed", lambda: len(connections) == 0)
         for one in others:
             one.close()
+
+
+@pytest.mark.parametrize(("max_idle_ms", "open_after"), [(IDLE_MS, 0), (-1, 1)])
+async def test_no_timer_is_set_if_idle_connections_stay_open(clock: Clock, max_idle_ms: int, open_after: int) -> None:
+    async with connected(clock, max_idle_ms) as (connections, answers, client):
+        await client.ask()
+        await answers.answered.wait()
+        loop = VirtualLoop()
+        timers = PatientTimers(loop, lambda: bool, lambda now_ms, suspended_ms: None, lambda: 0)
+        close_idle_connections(connections, Slices(loop.call_soon, slice_clock_ms), timers)
+        assert loop.waits == (max_idle_ms >= 0)
+        clock.now_ms = IDLE_MS + 1
+        loop.run(2 * IDLE_CHECK_MS)
+        await eventually_in_loop("idle connections are closed", lambda: len(connections) == open_after)

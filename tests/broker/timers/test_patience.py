@@ -1,7 +1,5 @@
 """Sessions do not expire because of a stall of the broker: the rules and the timers, in virtual time."""
 
-import heapq
-import itertools
 from collections.abc import Callable
 from functools import partial
 from random import Random
@@ -16,51 +14,10 @@ from odradek.broker.timers.patience import (
     Patience,
 )
 from odradek.broker.timers.patient_timers import HOLD_CHECK_MS, PatientTimers
+from support.brokers.virtual_loop import VirtualLoop
 
 SESSION_MS = 6_000
 HEARTBEAT_MS = 2_000
-
-
-class Callback:
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self.callback: Callable[[], None] | None = callback
-
-    def cancel(self) -> None:
-        self.callback = None
-
-
-class VirtualLoop:
-    """An event loop with a virtual clock. A stall advances it without running callbacks."""
-
-    def __init__(self) -> None:
-        self.now_ms = 1_000.0
-        self._queue: list[tuple[float, int, Callback]] = []
-        self._order = itertools.count()
-
-    def time(self) -> float:
-        return self.now_ms / 1000
-
-    def call_at(self, when: float, callback: Callable[[], None]) -> Callback:
-        handle = Callback(callback)
-        heapq.heappush(self._queue, (when * 1000, next(self._order), handle))
-        return handle
-
-    def call_soon(self, callback: Callable[[], None]) -> Callback:
-        return self.call_at(self.time(), callback)
-
-    def run(self, ms: float) -> None:
-        """Advances the clock by ``ms`` and runs callbacks in time."""
-        end = self.now_ms + ms
-        while self._queue and self._queue[0][0] <= end:
-            due, _, handle = heapq.heappop(self._queue)
-            self.now_ms = max(self.now_ms, due)
-            if handle.callback is not None:
-                handle.callback()
-        self.now_ms = max(self.now_ms, end)
-
-    def stall(self, ms: float) -> None:
-        """Advances the clock by ``ms`` without running callbacks."""
-        self.now_ms += ms
 
 
 class World:
