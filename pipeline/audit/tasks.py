@@ -95,9 +95,9 @@ class PartitionReport:
     decoded_size: int = -1
     """Bytes of the batches with their records decompressed, headers included."""
     dirty_bytes: int = -1
-    """Bytes from the first dirty offset on, without the active segment."""
-    cleanable_bytes: int = -1
-    """Clean and dirty bytes, without the active segment."""
+    """Bytes that the cleaner has not cleaned yet and may clean now."""
+    clean_and_dirty_bytes: int = -1
+    """Bytes that the cleaner has cleaned, and `dirty_bytes`."""
     distinct_keys: int = -1
     largest_key_records: int = -1
     """Records of the most frequent key."""

@@ -222,8 +222,8 @@ def compaction_debt(partitions: Iterable[PartitionReport]) -> list[Bar]:
                 f"{report.topic}-{report.partition}",
                 report.dirty_bytes,
                 {
-                    "cleanable_bytes": report.cleanable_bytes,
-                    "dirty_percent": round(100 * report.dirty_bytes / max(report.cleanable_bytes, 1)),
+                    "clean_and_dirty_bytes": report.clean_and_dirty_bytes,
+                    "dirty_percent": round(100 * report.dirty_bytes / max(report.clean_and_dirty_bytes, 1)),
                 },
             )
             for report in partitions

@@ -163,7 +163,10 @@ def _batches(result: AuditResult) -> str:
 
 
 def _debt(result: AuditResult) -> str:
-    facts = [("dirty_percent", "percent of what can be cleaned", "count"), ("cleanable_bytes", "in all", "bytes")]
+    facts = [
+        ("dirty_percent", "percent of clean and dirty bytes", "count"),
+        ("clean_and_dirty_bytes", "clean and dirty bytes", "bytes"),
+    ]
     plot = figures.compaction_debt(result.partitions)
     return bars("Uncleaned bytes", "dirty bytes", "bytes", plot, facts)
 

@@ -59,7 +59,7 @@ def _report(rng: random.Random, topic: str, index: int, days: int) -> PartitionR
         distinct_keys=rng.choice((-1, 1, 50)),
         largest_key_records=rng.choice((-1, 7, 90)),
         dirty_bytes=rng.choice((-1, 0, size // 2)),
-        cleanable_bytes=size,
+        clean_and_dirty_bytes=size,
         volume=volume,
     )
 

@@ -200,7 +200,9 @@ def test_the_plots_are_those_of_the_tables(large: tuple[Page, dict[str, list[Row
     debts = {f"{row['topic']}-{row['partition']}": row for row in tables["partitions"] if row["dirty_bytes"] > 0}
     found = page.tables["Uncleaned bytes"]
     assert [row[1] for row in found] == sorted((row["dirty_bytes"] for row in debts.values()), reverse=True)[:30]
-    assert all((debts[row[0]]["dirty_bytes"], debts[row[0]]["cleanable_bytes"]) == (row[1], row[3]) for row in found)
+    assert all(
+        (debts[row[0]]["dirty_bytes"], debts[row[0]]["clean_and_dirty_bytes"]) == (row[1], row[3]) for row in found
+    )
     keys = {f"{row['topic']}-{row['partition']}": row for row in tables["partitions"]}
     shares = page.tables["The most frequent key of a partition"]
     assert len(shares) == 30
