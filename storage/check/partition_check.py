@@ -158,7 +158,7 @@ class _PartitionCheck:
         """Adds damage in a log. At the end of the active segment, an unclean stop or a write in progress is the
         cause.
         """
-        ends_file = is_active and ("are left" in finding.what or "zeros" in finding.what)
+        ends_file = is_active and finding.is_torn
         if ends_file and self.task.is_running:
             self._add(
                 CheckSeverity.IN_FLUX, finding.path, finding.position, f"{finding.what}: a broker may be writing it"

@@ -88,6 +88,8 @@ class DumpFinding(NamedTuple):
     """Whether data or an index is damaged. If not, it is only worth knowing, such as a gap that compaction left."""
     kafka: tuple[str, str] | None = None
     """The heading and the line with which Kafka's tool reports it at the end, if it does."""
+    is_torn: bool = False
+    """Whether an append that was not completed explains the damage, if it is at the end of the log."""
 
 
 Event = FileStart | BatchLine | RecordLine | EntryLine | ByteRows | Remark | DumpFinding

@@ -79,7 +79,7 @@ def dump_log(path: Path, options: LogOptions) -> Iterator[Event]:
             if isinstance(found, DamagedBytes):
                 if found.is_cut and options.max_bytes < log.size:
                     return
-                yield DumpFinding(path, found.position, found.expected)
+                yield DumpFinding(path, found.position, found.expected, is_torn=found.is_torn)
                 if found.ends_log:
                     break
             else:

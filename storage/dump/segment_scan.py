@@ -38,6 +38,13 @@ class DamagedBytes(NamedTuple):
     """Later batches can't be found, since the next position is unknown."""
     is_cut: bool = False
     """The bytes end inside a batch, which is normal if only a part of the file is read."""
+    is_unwritten: bool = False
+    """The bytes begin with zeros: preallocated space, or an append that a crash lost."""
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether an append that was not completed explains these bytes."""
+        return self.is_cut or self.is_unwritten
 
 
 class Batch(NamedTuple):
@@ -101,9 +108,10 @@ class LogFile:
         length = int.from_bytes(head[8:12], "big", signed=True)
         if length < SMALLEST_LENGTH:
             what = f"the length field says {length + LOG_OVERHEAD} bytes, a batch has at least {BATCH_HEADER_SIZE}"
-            if not any(head):
+            is_unwritten = not any(head)
+            if is_unwritten:
                 what += " (zeros: preallocated space, or an append that a crash lost)"
-            return DamagedBytes(position, available, what, ends_log=True)
+            return DamagedBytes(position, available, what, ends_log=True, is_unwritten=is_unwritten)
         size = length + LOG_OVERHEAD
         if size > available:
             what = f"the batch has {size} bytes, only {available} are left"

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record
 from odradek.storage.check.command import check
+from odradek.storage.check.findings import CheckSeverity
+from odradek.storage.check.partition_check import CheckTask, check_partition
 from odradek.storage.files.checkpoints import RECOVERY_POINT_CHECKPOINT
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
@@ -106,6 +111,19 @@ def test_a_torn_end_is_worth_a_note_after_a_kill_and_an_error_after_a_clean_stop
     assert check([str(root)]) == 1
     (root / ".kafka_cleanshutdown").unlink()
     assert check([str(root)]) == 0
+
+
+def test_undecodable_metadata_at_the_end_is_an_error_also_after_a_kill(tmp_path: Path) -> None:
+    """The batch is whole. Its record ends inside a string, so its finding reads like that of a torn batch."""
+    directory = tmp_path / f"{METADATA_TOPIC}-0"
+    directory.mkdir()
+    write_partition_metadata(Files(), directory, bytes(16))
+    topic_record = b"\x01\x02\x00\x40abc"
+    (directory / f"{0:020}.log").write_bytes(encode_batch([Record(0, 1_700_000_000_000, None, topic_record, [])]))
+    task = CheckTask(directory, METADATA_TOPIC, is_clean=False, is_running=False, is_deep=False)
+    [problem] = [one for one in check_partition(task).problems if one.file.endswith(".log")]
+    assert problem.severity is CheckSeverity.ERROR
+    assert "only 3 are left" in problem.what
 
 
 def test_what_is_no_directory_is_wrong_usage(tmp_path: Path) -> None:
