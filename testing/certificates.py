@@ -105,10 +105,13 @@ class CertificateAuthority:
             builder = builder.add_extension(x509.SubjectAlternativeName([_general_name(host) for host in hosts]), False)
         return IssuedCertificate(key, (builder.sign(self.key, hashes.SHA256()), *self.intermediates))
 
-    def subordinate(self, name: str) -> "CertificateAuthority":
-        """An intermediate authority, certified by this one. What it issues has its certificate in the chain."""
+    def subordinate(self, name: str, *, days: int = DAYS) -> "CertificateAuthority":
+        """An intermediate authority, certified by this one. What it issues has its certificate in the chain.
+
+        ``days``: how long its certificate is valid; a negative number makes an expired one.
+        """
         below = CertificateAuthority(name)
-        builder = _builder(below.certificate.subject, self.certificate.subject, below.key, DAYS, is_authority=True)
+        builder = _builder(below.certificate.subject, self.certificate.subject, below.key, days, is_authority=True)
         below.certificate = builder.sign(self.key, hashes.SHA256())
         below.intermediates = (below.certificate, *self.intermediates)
         return below

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.security import distinguished_name
-from ...protocol.security.certificate_validity import validity
+from ...protocol.security.certificate_validity import chain_problem
 from ...protocol.security.tls_context import (
     ServerTls,
     TlsSettings,
@@ -139,9 +139,9 @@ class TlsListeners:
         if any(map(after.get, TRUST_KEYS)) and not any(map(before.get, TRUST_KEYS)):
             raise TlsSettingsError("a trust store can't be added to a listener that was started without one")
         tls = server_tls(after)
-        current = self.running[listener.name].current.certificate
-        refuse_other_names(current, tls.certificate, after)
-        if tls.certificate != current:
+        current = self.running[listener.name].current
+        refuse_other_names(current.certificate, tls.certificate, after)
+        if tls.chain != current.chain:
             refuse_invalid(tls, after)
         return tls
 
@@ -166,11 +166,9 @@ def refuse_other_names(before: bytes, after: bytes, settings: TlsSettings) -> No
 
 
 def refuse_invalid(tls: ServerTls, settings: TlsSettings) -> None:
-    """Raises TlsSettingsError if a certificate has expired, or is not valid yet."""
-    try:
-        problem = validity(tls.certificate).problem(datetime.now(UTC))
-    except ValueError as error:  # OpenSSL takes certificates that this reader of DER does not
-        problem = f"the certificate's validity can't be read: {error}"
+    """Raises TlsSettingsError if a certificate, or an intermediate one of its chain, has expired or is not valid
+    yet."""
+    problem = chain_problem(tls.chain, datetime.now(UTC))
     if problem is not None:
         raise TlsSettingsError(f"{key_place(settings)}: {problem}")
 

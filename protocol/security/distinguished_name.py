@@ -6,8 +6,6 @@ numbers, with their value as hexadecimal DER; ``,=+<>#;"\`` are always escaped, 
 ``sun.security.x509.AVA.toRFC2253String``.
 """
 
-from collections.abc import Iterator
-
 from . import der
 
 _KEYWORDS = {
@@ -24,6 +22,8 @@ _KEYWORDS = {
 _TEXT_TAGS = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E})
 """UTF8String, PrintableString, T61String, IA5String, GeneralString, BMPString: Java reads all as UTF-8."""
 _ESCAPED = frozenset(',=+<>#;"\\')
+_ISSUER, _SUBJECT = 2, 4
+"""Positions in a certificate: serial number, signature algorithm, issuer, validity, subject, public key."""
 _SUBJECT_ALTERNATIVE_NAME = "2.5.29.17"
 
 
@@ -32,7 +32,13 @@ def subject(certificate: bytes) -> str:
 
     Raises ValueError for what is not a certificate.
     """
-    return printed(_parts(certificate)[1])
+    return printed(_fields(certificate)[_SUBJECT])
+
+
+def is_self_issued(certificate: bytes) -> bool:
+    """Whether the issuer of a certificate (DER) is its subject, as in a root certificate. Raises ValueError."""
+    fields = _fields(certificate)
+    return fields[_ISSUER].encoded == fields[_SUBJECT].encoded
 
 
 def printed(name: der.Element) -> str:
@@ -43,7 +49,9 @@ def printed(name: der.Element) -> str:
 
 def alternative_names(certificate: bytes) -> frozenset[bytes]:
     """The subject alternative names of a certificate, each as encoded. Raises ValueError."""
-    for extension in _parts(certificate)[0]:
+    # [1], [2] and [3] extensions follow the public key
+    extensions = next((one for one in _fields(certificate)[6:] if one.tag == 0xA3), None)
+    for extension in () if extensions is None else der.element(extensions.content).children():
         fields = list(extension.children())
         if der.dotted(fields[0].content) == _SUBJECT_ALTERNATIVE_NAME:
             names = der.element(fields[-1].content)
@@ -51,15 +59,12 @@ def alternative_names(certificate: bytes) -> frozenset[bytes]:
     return frozenset()
 
 
-def _parts(certificate: bytes) -> tuple[Iterator[der.Element], der.Element]:
-    """The extensions and the subject of a certificate."""
+def _fields(certificate: bytes) -> list[der.Element]:
+    """The fields of a certificate without its version."""
     fields = [one for one in next(der.element(certificate).children()).children() if one.tag != 0xA0]
     if len(fields) < 6:
         raise ValueError("it is not a certificate")
-    # serial number, signature algorithm, issuer, validity, subject, public key, [1], [2], [3] extensions
-    extensions = next((one for one in fields[6:] if one.tag == 0xA3), None)
-    inner = iter(()) if extensions is None else der.element(extensions.content).children()
-    return inner, fields[4]
+    return fields
 
 
 def _printed(attribute: der.Element) -> str:

@@ -80,8 +80,13 @@ class ServerTls:
     """The TLS 1.3 suites that OpenSSL may negotiate although ``ssl.cipher.suites`` does not list them. The caller must
     close a connection whose handshake has negotiated one of them.
     """
-    certificate: bytes = field(repr=False)
-    """The listener's own certificate, as DER."""
+    chain: tuple[bytes, ...] = field(repr=False)
+    """The listener's certificates as DER, its own one first."""
+
+    @property
+    def certificate(self) -> bytes:
+        """The listener's own certificate, as DER."""
+        return self.chain[0]
 
 
 def server_tls(settings: TlsSettings) -> ServerTls:
@@ -103,7 +108,7 @@ def server_tls(settings: TlsSettings) -> ServerTls:
     else:
         _trust(context, settings, ssl.Purpose.CLIENT_AUTH)
     context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE
-    return ServerTls(context, refused, entry.chain[0])
+    return ServerTls(context, refused, entry.chain)
 
 
 def client_context(settings: TlsSettings) -> ssl.SSLContext:

@@ -13,7 +13,7 @@ from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.testing.certificates import CertificateAuthority
-from support.security.tls_files import TlsFiles, tls_files
+from support.security.tls_files import TlsFiles, tls_files, write_unreadable
 
 SECRETS = ("hunter2-of-the-store", "hunter3-of-the-key", "hunter4-of-alice", "hunter5-of-tokens")
 STORE, KEY, ALICE, TOKENS = SECRETS
@@ -60,6 +60,14 @@ CASES: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "a certificate that has expired": (
         {**TLS, STORE_KEY: "{}/expired.p12", "ssl.keystore.password": STORE},
         (STORE_KEY, "expired.p12", "the certificate expired at 20"),
+    ),
+    "an intermediate certificate that has expired": (
+        {**TLS, STORE_KEY: "{}/expired-chain.pem"},
+        (STORE_KEY, "expired-chain.pem", "certificate 2 of its chain (CN=issuer) expired at 20"),
+    ),
+    "a certificate whose validity can't be read": (
+        {**TLS, STORE_KEY: "{}/unreadable.pem"},
+        (STORE_KEY, "unreadable.pem", "the validity of the certificate can't be read: time data"),
     ),
     "an encrypted key with a wrong password": (
         {**TLS, STORE_KEY: "{}/encrypted.pem", "ssl.key.password": KEY},
@@ -118,6 +126,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
     made.server.write_pkcs12(directory / "server.p12", "right")
     made.server.write_pem(directory / "encrypted.pem", "right")
     made.authority.issue("broker", ["localhost"], days=-2).write_pkcs12(directory / "expired.p12", STORE)
+    expired_chain = made.authority.subordinate("issuer", days=-2).issue("broker", ["localhost"])
+    expired_chain.write_pem(directory / "expired-chain.pem")
+    write_unreadable(made.server, directory / "unreadable.pem")
     locked = BestAvailableEncryption(STORE.encode())
     (directory / "trust.p12").write_bytes(
         pkcs12.serialize_key_and_certificates(None, None, None, [made.authority.certificate], locked)

@@ -6,7 +6,7 @@ another name is accepted and changes nothing.
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from odradek.protocol.messages.configs import (
 from odradek.protocol.messages.structure import Message
 from odradek.testing.certificates import CertificateAuthority
 from support.brokers.asking import Asking
-from support.security.tls_files import TlsFiles, tls_files
+from support.security.tls_files import TlsFiles, tls_files, write_unreadable
 
 LOCATION = "listener.name.ssl.ssl.keystore.location"
 Alter = IncrementalAlterConfigsRequest.AlterConfigsResource
@@ -58,10 +58,15 @@ async def server(files: TlsFiles, tmp_path: Path) -> AsyncIterator[BrokerServer]
         yield running
 
 
-def serial(server: BrokerServer) -> int:
-    """The serial number of the certificate that new connections get."""
+def current_certificate(server: BrokerServer) -> bytes:
+    """The certificate that new connections get."""
     assert server._tls is not None
-    return x509.load_der_x509_certificate(server._tls.running["SSL"].current.certificate).serial_number
+    return server._tls.running["SSL"].current.certificate
+
+
+def serial(server: BrokerServer) -> int:
+    """The serial number of that certificate."""
+    return x509.load_der_x509_certificate(current_certificate(server)).serial_number
 
 
 async def ask(server: BrokerServer, request: Message, version: int) -> Any:
@@ -85,6 +90,11 @@ def issue(
     issued = files.authority.issue(name, hosts, days=days)
     issued.write_pem(path)
     return issued.certificate.serial_number
+
+
+def issue_with_expired_chain(files: TlsFiles, path: Path) -> None:
+    expired = files.authority.subordinate("issuer", days=-2)
+    expired.issue("broker", ("localhost", "127.0.0.1")).write_pem(path)
 
 
 def write_nothing_of_use(files: TlsFiles) -> None:
@@ -111,6 +121,14 @@ async def test_a_new_path_is_read_and_checked(server: BrokerServer, files: TlsFi
     code, said = await alter(server, {LOCATION: str(tmp_path / "expired.pem")})
     assert code == ErrorCode.INVALID_REQUEST
     assert "expired.pem: the certificate expired at 20" in (said or "")
+    issue_with_expired_chain(files, tmp_path / "chain.pem")
+    code, said = await alter(server, {LOCATION: str(tmp_path / "chain.pem")})
+    assert code == ErrorCode.INVALID_REQUEST
+    assert "chain.pem: certificate 2 of its chain (CN=issuer) expired at 20" in (said or "")
+    write_unreadable(files.server, tmp_path / "unreadable.pem")
+    code, said = await alter(server, {LOCATION: str(tmp_path / "unreadable.pem")})
+    assert code == ErrorCode.INVALID_REQUEST
+    assert "unreadable.pem: the validity of the certificate can't be read" in (said or "")
     assert serial(server) == fresh
 
 
@@ -182,15 +200,24 @@ async def test_secrets_are_never_described(server: BrokerServer, files: TlsFiles
     assert "opensesame" not in repr(answer)
 
 
-async def test_a_certificate_that_has_expired_is_served_to_clients_with_a_warning(
-    files: TlsFiles, tmp_path: Path, caplog: pytest.LogCaptureFixture
+INVALID: dict[str, Callable[[TlsFiles, Path], object]] = {
+    "the certificate expired at 20": lambda files, path: issue(files, path, days=-2),
+    "certificate 2 of its chain (CN=issuer) expired at 20": issue_with_expired_chain,
+    "the validity of the certificate can't be read": lambda files, path: write_unreadable(files.server, path),
+}
+
+
+@pytest.mark.parametrize("problem", INVALID)
+async def test_an_invalid_certificate_is_served_to_clients_with_a_warning(
+    files: TlsFiles, tmp_path: Path, caplog: pytest.LogCaptureFixture, problem: str
 ) -> None:
     """As in Kafka, which says nothing. A new trust store is taken, too: the certificate is the same."""
-    issue(files, Path(files.server_store), days=-2)
+    INVALID[problem](files, Path(files.server_store))
     async with started(files, tmp_path) as server:
         assert "listener SSL: clients refuse its certificate: ssl.keystore.location=" in caplog.text
-        before = serial(server)
+        assert f"server.pem: {problem}" in caplog.text
+        before = current_certificate(server)
         CertificateAuthority("another authority").write_pem(Path(files.trust))
         assert await alter(server, {LOCATION: files.server_store}) == (ErrorCode.NONE, None)
-        assert serial(server) == before
+        assert current_certificate(server) == before
         assert "keeps its certificate" not in caplog.text

@@ -1,12 +1,15 @@
 """The files of a TLS broker and its clients, and the settings of each client library for them."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
+from odradek.protocol.security import pem
 from odradek.testing.certificates import CertificateAuthority, IssuedCertificate
 
 ALICE = x509.Name(
@@ -84,6 +87,14 @@ class TlsFiles:
 
     def _of(self, name: str) -> str:
         return str(self.directory / name)
+
+
+def write_unreadable(issued: IssuedCertificate, path: Path) -> None:
+    """Writes a PEM key store whose certificate has a malformed time, which OpenSSL does not read at a load."""
+    certificate = issued.certificate.public_bytes(Encoding.DER)
+    unreadable = re.sub(rb"(?<=\x17\x0d)\d(?=\d{11}Z)", b"x", certificate, count=1)
+    assert unreadable != certificate
+    path.write_bytes(issued.key_pem().encode() + pem.written(pem.CERTIFICATE, unreadable))
 
 
 def tls_files(directory: Path) -> TlsFiles:
