@@ -36,17 +36,19 @@ class Heartbeats:
         is_following: Callable[[], bool],
         changed: Callable[[], None],
         fail: Callable[[str], None],
+        time_s: Callable[[], float] = time.monotonic,
     ) -> None:
         """``is_following``: whether metadata has arrived lately. ``changed`` is called after each step of the
-        lifecycle. ``fail`` gets the reason if this broker can never be registered or must stop."""
+        lifecycle. ``fail`` gets the reason if this broker can never be registered or must stop. ``time_s``: a monotonic
+        clock in seconds, for the time between two log lines."""
         self.lifecycle = lifecycle
         self._channel = channel
         self._is_following = is_following
         self._changed = changed
         self._fail = fail
         self._wake = asyncio.Event()
-        self._registration = RepeatedComplaint("this broker is not registered", time.monotonic)
-        self._controllers = RepeatedComplaint("no heartbeat was answered", time.monotonic)
+        self._registration = RepeatedComplaint("this broker is not registered", time_s)
+        self._controllers = RepeatedComplaint("no heartbeat was answered", time_s)
 
     def wake(self) -> None:
         """Checks at once what is due, because the lifecycle has changed."""

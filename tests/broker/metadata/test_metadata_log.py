@@ -11,6 +11,8 @@ import pytest
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.log_reader import NO_OP, MetadataLogError
+from odradek.broker.metadata.metadata_log import MAX_BATCH_BYTES
+from odradek.broker.metadata.published import MAX_RECORDS_TO_LOAD
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
 from odradek.broker.server.broker_server import BrokerServer
@@ -105,16 +107,16 @@ def test_snapshot_is_due_by_bytes_and_by_time(tmp_path: Path) -> None:
         assert service.snapshot_reason(NOW_MS + 5000 * DAY_MS) is None
 
 
-def test_snapshot_is_due_where_a_kafka_has_left_many_no_ops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snapshot_is_due_where_a_kafka_has_left_many_no_ops(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
         end_offset = service.log.log_end_offset + 2  # the snapshot that the stop writes
-    batch = encode_batch([Record(end_offset, NOW_MS, None, NO_OP, [])], base_offset=end_offset)
-    for number in range(100):
-        path = tmp_path / METADATA / "00000000000000000000.log"
-        data = bytearray(batch)
-        stamp(data, 0, end_offset + number, 1)
-        path.write_bytes(path.read_bytes() + data)
-    monkeypatch.setattr("odradek.broker.metadata.published.MAX_RECORDS_TO_LOAD", 90)
+    size = 1_000
+    batch = encode_batch([Record(number, NOW_MS, None, NO_OP, []) for number in range(size)])
+    with (tmp_path / METADATA / "00000000000000000000.log").open("ab") as file:
+        for number in range(MAX_RECORDS_TO_LOAD // size + 1):
+            data = bytearray(batch)
+            stamp(data, 0, end_offset + size * number, 1)
+            file.write(data)
     with open_service(tmp_path) as service:
         assert "a start would read" in (service.snapshot_reason(NOW_MS) or "")
         service.write_snapshot(NOW_MS)
@@ -233,8 +235,9 @@ def test_disk_that_refuses_a_snapshot_is_asked_again_a_minute_later(
 def test_records_that_need_several_batches_are_written_all_or_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("odradek.broker.metadata.voter_log.MAX_BATCH_BYTES", 400)
-    records = [ConfigRecord(ResourceType.GROUP, "g", f"key-{number}", "v") for number in range(50)]
+    value = "v" * 32_000
+    count = 4 * MAX_BATCH_BYTES // len(value)
+    records = [ConfigRecord(ResourceType.GROUP, "g", f"key-{number}", value) for number in range(count)]
     with open_service(tmp_path) as service:
         log = service.log._log
         append, appended = log.append_as_follower, []
@@ -254,7 +257,7 @@ def test_records_that_need_several_batches_are_written_all_or_none(
         monkeypatch.setattr(log, "append_as_follower", append)
         service.commit(list(records), NOW_MS)
     with open_service(tmp_path) as service:
-        assert len(service.image.config_of(ResourceType.GROUP, "g")) == 50
+        assert len(service.image.config_of(ResourceType.GROUP, "g")) == count
 
 
 # Damage --------------------------------------------------------------------------

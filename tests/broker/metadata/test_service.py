@@ -14,6 +14,7 @@ from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from odradek.broker.metadata.format import control_records
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
+from odradek.broker.metadata.published import MAX_RECORDS_AFTER_STOP
 from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.service import MetadataService
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -355,12 +356,14 @@ def test_with_eligible_leader_replicas_the_cluster_begins_with_the_nodes_min_ins
     assert image.metadata_version == 30
 
 
-def test_stop_that_leaves_much_to_read_leaves_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.broker.metadata.published.MAX_RECORDS_AFTER_STOP", 20)
+def test_stop_that_leaves_much_to_read_leaves_a_snapshot(tmp_path: Path) -> None:
     found = []
     for index in range(4):
         with open_service(tmp_path) as service:
             create(service, f"t{index}")
+            service.commit(
+                [ConfigRecord(ResourceType.GROUP, "g", "k", "v")] * (MAX_RECORDS_AFTER_STOP * 3 // 5), NOW_MS
+            )
             assert len(service.image.topics_by_name) == index + 1
         found.append(len(list((tmp_path / METADATA).glob("*.checkpoint"))))
     assert found == [1, 2, 2, 3], "the first one, and one for every two starts"

@@ -20,10 +20,10 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.protocol.steps import Steps, run_to_end
-from odradek.storage.log import timestamp_search
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.read_result import TimestampAndOffset
+from odradek.storage.log.timestamp_search import UNREAD_BYTES
 from odradek.testing import InProcessBroker
 
 from .metric_samples import Samples, samples_in, samples_of
@@ -90,10 +90,14 @@ def test_the_time_of_a_record_in_a_compressed_batch(tmp_path: Path) -> None:
     log.close()
 
 
-def test_a_large_batch_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_batch_is_not_read(tmp_path: Path) -> None:
     """All its records count with the timestamp of the first one."""
-    monkeypatch.setattr(timestamp_search, "UNREAD_BYTES", 80)
-    log = log_of(tmp_path, [[NOW_MS - 9, NOW_MS - 1, NOW_MS - 2]])
+    log = Log.open(tmp_path / "orders-0", LogConfig(max_message_bytes=2 * UNREAD_BYTES), now_ms=NOW_MS)
+    value = bytes(UNREAD_BYTES // 3)
+    records = [
+        Record(offset, time, None, value, []) for offset, time in enumerate((NOW_MS - 9, NOW_MS - 1, NOW_MS - 2))
+    ]
+    log.append_as_leader(encode_batch(records), 0, NOW_MS)
     assert time_at(log, 1) == NOW_MS - 9
     log.close()
 

@@ -1,6 +1,7 @@
 """Heartbeats over a socket: they stop while no metadata arrives, and refusals of the controllers are logged."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,7 +13,6 @@ from odradek.broker.quorum.channel import ControllerChannel
 from odradek.broker.quorum.heartbeats import Heartbeats
 from odradek.broker.quorum.known_controllers import Address, KnownControllers
 from odradek.broker.quorum.lifecycle import BrokerState, Lifecycle, Registrant
-from odradek.broker.timers import repeated_complaint
 from odradek.broker.timers.monotonic import monotonic_ms
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import (
@@ -74,6 +74,7 @@ class Broker:
                 is_following=lambda: self.follows,
                 changed=self.step,
                 fail=self.failures.append,
+                time_s=itertools.count().__next__,  # a refusal that comes twice has lasted for a second
             )
             self.task = asyncio.ensure_future(self.heartbeats.run())
             self.lifecycle.ready_to_unfence()
@@ -120,10 +121,7 @@ async def test_controlled_shutdown_is_asked_for_even_so() -> None:
         (9_999, "the active controller answers error 9999"),
     ],
 )
-async def test_refused_heartbeats_are_said(
-    code: int, text: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(repeated_complaint, "FIRST_S", 0.0)
+async def test_refused_heartbeats_are_said(code: int, text: str, caplog: pytest.LogCaptureFixture) -> None:
     broker = Broker()
     async with broker.running():
         broker.controller.code = code

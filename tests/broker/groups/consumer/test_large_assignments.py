@@ -16,14 +16,8 @@ from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequ
 from support.groups.harness import Harness
 
 MEMBERS = 300
-PARTITIONS = 700
-INLINE_SIZE = 1_500
-"""More than the cost of one member, less than that of the whole group."""
-
-
-@pytest.fixture(autouse=True)
-def _smaller_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_assignments, "INLINE_SIZE", INLINE_SIZE)
+PARTITIONS = 1_200
+"""With the 300 partitions of the second topic, one member is below INLINE_SIZE, and the whole group above it."""
 
 
 def _beat(harness: Harness, member: str, epoch: int, **facts: Any) -> Any:

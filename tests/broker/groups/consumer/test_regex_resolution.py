@@ -2,11 +2,8 @@
 
 from typing import Any
 
-import pytest
-
-from odradek.broker.groups.consumer import regex_resolution
 from odradek.broker.groups.consumer.metadata_hash import group_hash
-from odradek.broker.groups.consumer.regex_resolution import NAMES_A_STEP
+from odradek.broker.groups.consumer.regex_resolution import NAMES_A_STEP, PORTION
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
@@ -45,10 +42,10 @@ def test_a_turn_matches_some_of_the_topics_and_the_last_one_stores_them_all() ->
     assert group.group_epoch == epoch + 1
 
 
-def test_each_large_pattern_is_stored_in_a_turn_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_large_pattern_is_stored_in_a_turn_of_its_own() -> None:
     """The last turn raises the group's epoch, and stores nothing else."""
-    monkeypatch.setattr(regex_resolution, "PORTION", len(TOPICS) // 2)
-    harness = Harness(topics=TOPICS)
+    topics = {f"topic-{number}": (number.to_bytes(16, "big"), 1) for number in range(PORTION)}
+    harness = Harness(topics=topics)
     _subscribe(harness, "nothing")
     _turns(harness)
     for number in range(3):
@@ -59,7 +56,7 @@ def test_each_large_pattern_is_stored_in_a_turn_of_its_own(monkeypatch: pytest.M
     stored, epochs = [len(group.resolved)], [epoch]
     while harness.core.resolving:
         harness.timers.fire_next()
-        large = sum(len(one.topics) == len(TOPICS) for one in group.resolved.values())
+        large = sum(len(one.topics) == len(topics) for one in group.resolved.values())
         if (large, group.group_epoch) != (stored[-1], epochs[-1]):
             stored.append(large)
             epochs.append(group.group_epoch)
