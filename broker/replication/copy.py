@@ -63,6 +63,7 @@ class Copy:
     def append(self, step: AppendToCopy, now_ms: int) -> None:
         """Appends what a leader sent, then follows its high watermark and log start. Raises KafkaError."""
         log = self.log
+        log.finish_pending()  # a truncation that found no descriptor, also if the leader has no news
         for records in _pieces(step.records, log.config.segment_bytes):
             log.append_as_follower(records, now_ms)
             self._unseen.appended(log.log_end_offset, len(records))
@@ -80,7 +81,7 @@ class Copy:
 
     async def truncate(self, step: TruncateCopy) -> None:
         """Removes the records from ``step.offset`` on, which the leader doesn't have. The event loop does not wait for
-        the disk. Raises KafkaError.
+        the disk. Raises KafkaError. If no descriptor was left, a later answer of the leader completes it.
         """
         log = self.log
         if step.offset < log.high_watermark:

@@ -193,7 +193,7 @@ class Log:
         self._log_files.note_unsynced(path)
 
     def assign_epoch(self, epoch: int, start_offset: int | None = None) -> None:
-        """Starts a leader epoch at the log's end, or at `start_offset`."""
+        """Starts a leader epoch at the log's end, or at `start_offset`. Raises StorageError as `finish_pending`."""
         self.finish_pending()
         self.leader_epochs.assign(epoch, self.log_end_offset if start_offset is None else start_offset)
 
@@ -260,7 +260,10 @@ class Log:
         return self._appender.complete(pending)
 
     def finish_pending(self) -> None:
-        """Finishes the append in progress, if any, by waiting for its write."""
+        """Finishes the append or the truncation in progress, if any, by waiting for its write.
+
+        Raises StorageError if a truncation can't be finished for lack of a descriptor; the next call tries again.
+        """
         self._appender.finish_pending()
 
     @on_disk
@@ -406,7 +409,7 @@ class Log:
 
     def abort(self) -> None:
         """Releases the files and writes nothing: for logs that will be deleted, and for tests of a crash."""
-        self.finish_pending()
+        self._appender.abandon_pending()
         self._log_files.forget_files()
         self._health.is_open = False
 
@@ -424,3 +427,4 @@ class Log:
         self.leader_epochs.move_to(directory)
         self._producers.snapshots.move_to(directory)
         self._log_files.move_to(directory)
+        self._appender.move_to(directory)

@@ -2,7 +2,8 @@
 
 Owns: the append or truncation in progress, if any. Never does: waiting for the disk, choosing a thread. Invariants: an
 append that raises leaves the log unchanged. While another thread writes the bytes of an append, or cuts the files of a
-truncation, nothing else moves the log's end: every other operation that would do so calls `finish_pending` first.
+truncation, nothing else moves the log's end: every other operation that would do so calls `finish_pending` first, and
+fails if a truncation can't be finished.
 Source: Kafka's UnifiedLog.append and roll.
 
 A small append is one call. A large append takes three, so that another thread can do the write, which costs most
@@ -13,11 +14,13 @@ A small append is one call. A large append takes three, so that another thread c
     log.complete_append(pending)        the log has grown; or StorageError, and the log is unchanged
 """
 
+from pathlib import Path
 from threading import Lock
 
 from ...protocol.records.batch import CONTROL_FLAG, NO_TIMESTAMP, BatchHeader
 from ..errors import RecordListTooLargeError, StorageError
 from ..files.descriptors import Descriptor
+from ..files.disk_errors import lacks_descriptors
 from ..files.files import Buffer, Files
 from ..segment.segment import Segment
 from .append_plan import AppendInfo, AppendOrigin, AppendPlan, check_assigned, plan_append
@@ -151,25 +154,25 @@ class LogAppender:
         return result
 
     def finish_cut(self) -> None:
-        """Finishes a truncation in progress, if any. The producer state then matches the truncated log."""
+        """Finishes a truncation in progress, if any. The producer state then matches the truncated log. Raises as
+        `finish_pending`.
+        """
         if isinstance(self._pending, PendingCut):
             self.finish_pending()
 
     def finish_pending(self) -> None:
-        """Finishes the append or the truncation in progress, if any. Waits for its write."""
+        """Finishes the append or the truncation in progress, if any. Waits for its write.
+
+        Raises StorageError if a truncation can't be finished for lack of a descriptor; the next call tries again.
+        """
         pending = self._pending
         if pending is None:
             return
+        if isinstance(pending, PendingCut):
+            self._finish_cut(pending)
+            return
         pending.write()
         self._pending = None
-        if isinstance(pending, PendingCut):
-            for _ in pending.rebuilding():
-                pass
-            pending.close()
-            if pending.error is not None:
-                self._health.failure = pending.error
-                pending.failure = self._health.storage_error(pending.error)
-            return
         pending.descriptor.release()
         if pending.error is not None:
             pending.segment.file.fail_write()
@@ -181,6 +184,29 @@ class LogAppender:
             pending.result = self._apply_append(
                 pending.plan, pending.first_offset, pending.leader_epoch, pending.segment, pending.position
             )
+
+    def _finish_cut(self, pending: PendingCut) -> None:
+        error = pending.finish()
+        if error is not None and lacks_descriptors(error):
+            raise self._health.storage_error(error) from error
+        self._pending = None
+        pending.close()
+        if error is not None:
+            self._health.failure = error
+            pending.failure = self._health.storage_error(error)
+
+    def abandon_pending(self) -> None:
+        """Finishes the append in progress, if any. Leaves undone what is left of a truncation: the log is closed."""
+        if isinstance(self._pending, PendingCut):
+            self._pending.close()
+            self._pending = None
+        else:
+            self.finish_pending()
+
+    def move_to(self, directory: Path) -> None:
+        """Follows a rename of the partition's directory."""
+        if isinstance(self._pending, PendingCut):
+            self._pending.move_to(directory)
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
         """Appends batches that carry their final offsets and leader epochs: all of them, or none."""
@@ -213,7 +239,7 @@ class LogAppender:
         return AppendInfo(first.base_offset, last.last_offset, max_timestamp, NO_TIMESTAMP, start_offset, size, False)
 
     def roll(self, now_ms: int, base_offset: int) -> Segment:
-        """Starts a new segment at `base_offset` or the log's end, the later one. Raises OSError.
+        """Starts a new segment at `base_offset` or the log's end, the later one. Raises OSError, StorageError.
 
         Returns the active segment if it starts there already.
         """

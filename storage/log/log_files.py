@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Protocol
 
 from ..files.descriptors import DescriptorCache
+from ..files.disk_errors import lacks_descriptors
 from ..files.file_names import (
     DELETED_SUFFIX,
-    INDEX_SUFFIXES,
-    LOG_SUFFIX,
     SEGMENT_SUFFIXES,
     SWAP_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
@@ -114,34 +113,43 @@ class LogFiles:
     def begin_cut(self, offset: int) -> PendingCut:
         """Takes the batch that holds `offset` and all later ones out of the segments in memory.
 
-        `offset` is not below the first segment. The result does the same on the disk.
+        `offset` is not below the first segment. The result does the same on the disk. If it raises OSError because no
+        descriptor was left, the segments are unchanged: all files are opened first.
         """
         self.interrupt_cleaning()
-        removed = []
-        for segment in reversed(list(self.segments)):
-            if segment.base_offset > offset:
+        active = self.segments.floor(offset)
+        assert active is not None, "an offset below the first segment"
+        descriptor = active.file.hold_open().hold()
+        try:
+            first = active.prepare_truncation(offset)
+            removed = [segment for segment in reversed(list(self.segments)) if segment.base_offset > offset]
+            for segment in removed:
                 self._remove_segment(segment)
                 segment.file.forget()
-                suffixes = (*INDEX_SUFFIXES, LOG_SUFFIX)
-                removed.append([segment_path(self.directory, segment.base_offset, suffix) for suffix in suffixes])
-        active = self.segments.active
-        paths = active.begin_truncation(offset)
-        descriptor = active.file.hold_open().hold()
-        flush = Flush(self._files, offset, [descriptor], paths, [])
-        return PendingCut(self._files, self.directory, removed, descriptor, active.file.size, flush)
+            active.truncate(offset, first)
+        except BaseException:
+            descriptor.release()
+            raise
+        bases = [segment.base_offset for segment in removed]
+        return PendingCut(self._files, self.directory, bases, active, descriptor, offset)
 
     def restart_at(self, offset: int, now_ms: int) -> None:
-        """Removes every segment and starts an empty one at `offset`."""
-        self.interrupt_cleaning()
-        for segment in reversed(list(self.segments)):
-            self._remove_durably(segment)
-        self.add_segment(offset, now_ms)
+        """Replaces the segments, which are empty, by an empty one at `offset`.
 
-    def _remove_durably(self, segment: Segment) -> None:
-        """Takes a segment out and removes its files durably: a power failure does not bring them back."""
-        self._remove_segment(segment)
-        remove_segment_files(self._files, segment)
-        self._files.sync_directory(self.directory)
+        If it raises OSError because no descriptor was left, the segments are unchanged.
+        """
+        self.interrupt_cleaning()
+        before = [segment for segment in self.segments if segment.base_offset != offset]
+        assert not self.segments.size_in_bytes, "records would come back after a power failure"
+        self.add_segment(offset, now_ms)
+        for segment in reversed(before):
+            self._remove_segment(segment)
+            remove_segment_files(self._files, segment)
+        try:
+            self._files.sync_directory(self.directory)
+        except OSError as error:
+            if not lacks_descriptors(error):
+                raise  # otherwise the next flush syncs the names: what a power failure brings back is empty
 
     def secure_names(self) -> None:
         """Makes the newest segment's name durable. Older segments may be removed only after that."""

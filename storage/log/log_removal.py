@@ -1,14 +1,18 @@
 """Removes records from a log: truncation, retention, and the replacement of segments by a cleaned one.
 
 Owns: nothing of its own. Never does: choosing what retention removes (log_retention.py does) or what a cleaning keeps.
-Invariant: a truncation or replacement that fails in the middle makes the log unusable until it is opened again. Source:
-Kafka's UnifiedLog.truncateTo, truncateFullyAndStartAt, deleteOldSegments and replaceSegments.
+Invariants: a truncation or replacement that fails in the middle makes the log unusable until it is opened again. If the
+process has no descriptor left, a truncation has not begun, or its rest is done by the next operation on the log
+(pending_cut.py). Source: Kafka's UnifiedLog.truncateTo, truncateFullyAndStartAt, deleteOldSegments and replaceSegments.
 """
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
-from ...protocol.steps import Steps, run_to_end
+from ...protocol.steps import Steps
 from ..errors import StorageError
+from ..files.disk_errors import lacks_descriptors
 from ..segment.segment import Segment
 from .log_appender import LogAppender
 from .log_files import LogFiles
@@ -49,7 +53,8 @@ class LogRemoval:
     def truncate_to(self, offset: int) -> bool:
         """Removes everything from `offset` on. Returns False if there is nothing to remove.
 
-        Durable on return. If it raises StorageError, the log is unusable, as after a failed sync.
+        Durable on return. If it raises StorageError, the log is unusable, as after a failed sync, or no descriptor was
+        left (`lacks_descriptors`): then the caller may repeat it.
         """
         pending = self.begin_truncation(offset)
         if pending is None:
@@ -72,10 +77,10 @@ class LogRemoval:
         offset = max(offset, self._files.segments.first.base_offset)
         try:
             pending = self._files.begin_cut(offset)
-            self._offsets.leader_epochs.truncate_from_end(offset)
-            pending.rebuild = self._clamp_to(offset)
         except OSError as error:
-            raise self._failed(error) from error
+            raise self._not_begun(error) from error
+        self._offsets.leader_epochs.truncate_from_end(offset)
+        pending.rebuild = self._clamp_to(offset)
         self._appender.begin_cut(pending)
         return pending
 
@@ -93,14 +98,21 @@ class LogRemoval:
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Removes everything; the next append gets `offset`. Durable on return. Raises as `truncate_to`."""
-        self._health.check_usable()
-        self._appender.finish_pending()
+        first_offset = self._files.segments.first.base_offset
+        pending = self.begin_truncation(first_offset)
+        if pending is not None:
+            pending.write()
+            self.complete_truncation(pending, first_offset)
         try:
             self._files.restart_at(offset, self._flusher.last_flushed_ms)
-            self._offsets.leader_epochs.clear()
-            self._offsets.log_start_offset = offset
+        except OSError as error:
+            raise self._not_begun(error) from error
+        self._offsets.leader_epochs.clear()
+        self._offsets.log_start_offset = offset
+        try:
             self._producers.remove_snapshots()
-            run_to_end(self._clamp_to(offset))  # nothing is left to replay
+            for _ in self._clamp_to(offset)():
+                pass  # nothing is left to replay
         except OSError as error:
             raise self._failed(error) from error
 
@@ -153,13 +165,20 @@ class LogRemoval:
         except OSError as error:
             raise self._failed(error) from error
 
-    def _clamp_to(self, offset: int) -> Steps[None]:
-        """Lowers the offsets after a truncation to `offset`. Returns the steps that rebuild the producers."""
+    def _clamp_to(self, offset: int) -> Callable[[], Steps[None]]:
+        """Lowers the offsets after a truncation to `offset`. The result returns the steps that rebuild the
+        producers.
+        """
         self._offsets.cut_offsets(offset)
+        start, now_ms = self._offsets.log_start_offset, self._flusher.last_flushed_ms
         expiration_ms = self._files.config.producer_id_expiration_ms
-        return self._producers.rebuild(
-            self._files.segments, self._offsets.log_start_offset, offset, self._flusher.last_flushed_ms, expiration_ms
-        )
+        return partial(self._producers.rebuild, self._files.segments, start, offset, now_ms, expiration_ms)
+
+    def _not_begun(self, error: OSError) -> StorageError:
+        """The error to raise for a step of a truncation that changes nothing if no descriptor is left. Any other error
+        makes the log unusable.
+        """
+        return self._health.storage_error(error) if lacks_descriptors(error) else self._failed(error)
 
     def _failed(self, error: OSError) -> StorageError:
         """Makes the log unusable. Returns the error to raise."""

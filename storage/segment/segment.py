@@ -13,6 +13,7 @@ from pathlib import Path
 from ..files.descriptors import Descriptor, DescriptorCache
 from ..files.files import Buffer
 from .batch_file import BatchFile
+from .batch_scan import BatchPlace
 from .segment_indexes import SegmentIndexes
 
 
@@ -98,16 +99,20 @@ class Segment:
         self.indexes.load_for_append()
         return self.file.begin_write()
 
-    def begin_truncation(self, offset: int) -> list[Path]:
-        """Removes the batch that holds `offset` and all later ones, in memory and from the index files.
+    def prepare_truncation(self, offset: int) -> BatchPlace | None:
+        """Reads what `truncate` needs, so that it opens no file. Returns the first batch to remove, if there is one."""
+        self.indexes.load()
+        return self.indexes.find(offset)
 
-        Returns the paths of the indexes to sync. The caller cuts the log file at its new size.
+    def truncate(self, offset: int, first: BatchPlace | None) -> None:
+        """Removes the batch that holds `offset` and all later ones, in memory. `first`: from `prepare_truncation`.
+
+        The log file must be held open. The caller cuts it at its new size, and saves the indexes.
         """
-        place = self.indexes.find(offset)
         self.indexes.truncate_to(offset)
-        if place is not None:
-            self.file.begin_cut(place.position)
-        return self.indexes.finish_truncation()
+        if first is not None:
+            self.file.begin_cut(first.position)
+        self.indexes.finish_truncation()
 
     def seal(self) -> None:
         """Adds the last time index entry and cuts off garbage after the last batch, when the log is closed."""

@@ -133,10 +133,14 @@ class SegmentIndexes:
         """The bytes of one of the index files."""
         return self._file.files.read_file(self._file.index_path(suffix + self._file.name_suffix))
 
+    def load(self) -> None:
+        """Reads all three indexes, unless they are in memory."""
+        self._offset, self._time, self._transaction = self.offset, self.time, self.transaction
+
     def load_for_append(self) -> None:
         """Loads what `note_appended` needs, so that nothing can fail after the write."""
         if self._max_timestamp == UNKNOWN_TIMESTAMP or self._transaction is None:
-            self._offset, self._time, self._transaction = self.offset, self.time, self.transaction
+            self.load()
             self._load_max_timestamp()
 
     def reset(self) -> None:
@@ -201,14 +205,13 @@ class SegmentIndexes:
         for index in (self.offset, self.time, self.transaction):
             index.truncate_to(offset)
 
-    def finish_truncation(self) -> list[Path]:
-        """Notes that the file was cut. Returns the paths of the indexes written, for the caller to sync."""
+    def finish_truncation(self) -> None:
+        """Notes that the file was cut. The caller saves the indexes."""
         self._recent = None
         self._bytes_since_entry = 0
         self._max_timestamp, self._max_timestamp_offset = self._read_largest_timestamp()
         if self._file.size == 0:
             self._first_timestamp = None
-        return self.save()
 
     def add_last_entry(self) -> None:
         """Adds the last time index entry, when the log is closed."""

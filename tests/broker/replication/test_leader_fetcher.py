@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +28,7 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder
+from odradek.storage.files.files import EXISTING, Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from support.brokers.fake_node import Answer, FakeNode
@@ -147,6 +149,62 @@ async def test_full_disk_is_a_state_and_another_error_an_end(tmp_path: Path, err
     assert log.log_end_offset == (1 if is_followed else 0)
     assert len(asked) > 3 or not is_followed
     log.abort()
+
+
+class NoDescriptors(Files):
+    """The system calls of a process that has no descriptor left, while ``is_exhausted``."""
+
+    is_exhausted = False
+
+    def open(self, path: Path, flags: int = EXISTING) -> int:
+        self._take()
+        return super().open(path, flags)
+
+    def sync_directory(self, path: Path) -> None:
+        self._take()
+        super().sync_directory(path)
+
+    def _take(self) -> None:
+        if self.is_exhausted:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+async def test_truncation_that_finds_no_descriptor_is_completed_later(tmp_path: Path) -> None:
+    """The leader has no records after those of the copy: the answer that ends the pause completes the truncation."""
+    files = NoDescriptors()
+    log = Log.open(tmp_path / "t-0", LogConfig(segment_bytes=300), now_ms=NOW_MS, files=files)
+    for offset in range(10):
+        log.append_as_follower(batch(offset), NOW_MS)
+    files.is_exhausted = True
+    is_over = asyncio.Event()
+    fetched_from: list[int] = []
+
+    def next_answer(request: Message) -> Answer:
+        if not files.is_exhausted and fetched_from:
+            is_over.set()  # the answer before this request has completed the truncation
+            return None
+        offsets = summary(request)[2]
+        if not offsets:
+            return answer(7)
+        fetched_from.extend(offsets)
+        diverging = FetchResponse.EpochEndOffset(3, 2) if offsets == [10] else FetchResponse.EpochEndOffset()
+        files.is_exhausted = fetched_from.count(2) < 2
+        return answer(7, PartitionData(high_watermark=2, log_start_offset=0, diverging_epoch=diverging))
+
+    throttle = ReplicationThrottle(1, MetadataImage, ReplicationQuota(11, 1_000), FOLLOWER_KEYS)
+    async with FakeNode(next_answer) as node:
+        fetcher = LeaderFetcher(2, lambda: ("127.0.0.1", node.port), 1, lambda: 17, SETTINGS, throttle, lambda: NOW_MS)
+        copy = Copy("t", FollowedPartition(TOPIC, 0, 3, 1), log, group_commit(), lambda size: None)
+        fetcher.follow(copy)
+        task = asyncio.ensure_future(fetcher.run())
+        await is_over.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert fetched_from == [10, 2, 2]
+    assert not copy.partition.is_stopped
+    assert (log.failure, log.log_end_offset, log.high_watermark) == (None, 2, 2)
+    assert b"".join(path.read_bytes() for path in sorted(log.directory.glob("*.log"))) == batch(0) + batch(1)
+    log.close()
 
 
 async def test_throttled_partition_leaves_the_session_and_comes_back(log: Log) -> None:
