@@ -5,97 +5,32 @@ config and id, and no aborted record to read_committed consumers. An idempotent 
 starts on the directory again, with its ACLs, SCRAM users and quotas.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from door.cleaned import CLEANER, fill_cleaned
 from door.continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
-from door.rules import violations
 from door.security import AUTHORIZER, set_up, what_is_there
 from door.snapshot import differences
 from door.transactions import Seen, assert_shown_right, end_the_open_one, fill_with_transactions, look
+from door.two_brokers import Door, Way
 from door.workload import CONFIGS, fill, fill_more
 from odradek.protocol.wall_clock import clock_ms
-from support.brokers.our_broker import OurBroker
 from support.door.metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset
 from support.eventually import eventually
-from support.kafka.java import KAFKA_VERSION, java_or_skip
-from support.kafka.log import AFTER_A_KILL, SERVING, complaints
-from support.kafka.real_kafka import RealKafka
+from support.kafka.java import java_or_skip
 
 pytestmark = pytest.mark.java
 
-NODE = {"node.id": "1"}
-SHORT_SESSION = {"broker.session.timeout.ms": "5000", "broker.heartbeat.interval.ms": "500"}
-"""After a kill, Kafka waits this long for the old session to end before it accepts the broker's registration."""
 ROUNDS = 3
-
-
-class Way(NamedTuple):
-    """The variant of a test: how each broker ends (stop or kill), and Kafka's quorum configuration."""
-
-    theirs: str
-    dynamic_quorum: bool
-    ours: str
-
-
-CI_WAYS = (Way("stop", True, "stop"), Way("kill", False, "kill"))
-LONG_WAYS = (Way("stop", False, "kill"), Way("kill", True, "stop"), *CI_WAYS)
-
-
-class Door:
-    """One directory and one port, and the two brokers that use them in turn."""
-
-    def __init__(
-        self, directory: Path, way: Way, *, version: str = KAFKA_VERSION, configs: Mapping[str, str] = CONFIGS
-    ) -> None:
-        more = SHORT_SESSION | CLEANER | AUTHORIZER
-        self.kafka = RealKafka(directory, {**configs, **more}, version=version, dynamic_quorum=way.dynamic_quorum)
-        self.ours = OurBroker(directory, {**configs, **NODE, **CLEANER, **SNAPSHOTS})
-        self.ours.port = self.kafka.port
-        self._way = way
-        self._logged = 0
-
-    @property
-    def servers(self) -> str:
-        """The address of the running broker."""
-        return self.kafka.bootstrap_servers
-
-    def start_kafka(self) -> None:
-        """Starts Kafka. :meth:`end_kafka` checks its log."""
-        self._logged = len(self.kafka.output)
-        self.kafka.start()
-
-    def end_kafka(self) -> None:
-        """Ends Kafka. If it started after Odradek, asserts that its log has no complaint."""
-        allowed = (*SERVING, *(AFTER_A_KILL if self._way.ours == "kill" else ()))
-        found = complaints(self.kafka.output[self._logged :], *allowed) if self._logged else []
-        assert not found, found
-        self.kafka.stop() if self._way.theirs == "stop" else self.kafka.kill()
-
-    def end_ours(self) -> None:
-        """Ends Odradek, and asserts that its directory keeps Kafka's rules."""
-        if self._way.ours == "stop":
-            assert self.ours.stop() == 0, self.ours.log()[-3000:]
-        else:
-            self.ours.kill()
-        found = violations(self.ours.log_dir, clean=self._way.ours == "stop")
-        # A Kafka with a static quorum names no voter in its directory, and Odradek does not add one.
-        found = [line for line in found if self._way.dynamic_quorum or "names the voter" not in line]
-        assert not found, found
-
-    def end(self) -> None:
-        """Ends the running broker."""
-        self.kafka.kill()
-        self.ours.__exit__(None, None, None)
+CI_WAYS = (Way("stop", "stop", True), Way("kill", "kill", False))
+LONG_WAYS = (Way("kill", "stop", False), Way("stop", "kill", True), *CI_WAYS)
 
 
 def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
     """Fills a Kafka, then moves its directory to Odradek and back ``rounds`` times."""
-    door = Door(directory, way)
+    door = Door(directory, way, CONFIGS | CLEANER, ours=SNAPSHOTS, theirs=AUTHORIZER)
     try:
         door.start_kafka()
         producer = LivingProducer(door.servers)
@@ -110,7 +45,7 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
         for round_ in range(rounds):
             door.end_kafka()
             end_offset = metadata_end_offset(door.ours.log_dir)
-            door.ours.start()
+            door.start_ours()
             seen = same_after(door, seen, producer, open_ended=round_ > 0)
             if rounds > 1:
                 fill_more(door.servers, seed=300 + round_, now_ms=clock_ms())
