@@ -152,6 +152,7 @@ class SecuredBroker(InProcessBroker):
         super().__init__(directory, configs)
         self.security = security or BrokerSecurity()
         self._passwords = {ADMIN: "admin-secret", **self.security.users}
+        self.log_dir.parent.mkdir(parents=True, exist_ok=True)
         self._files = Path(mkdtemp(prefix="tls-", dir=self.log_dir.parent))
         self._keys = self._broker_keys()
 
