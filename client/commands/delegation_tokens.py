@@ -49,7 +49,11 @@ period = partial(click.option, type=int, metavar="MS")
 @click.option("--create", is_flag=True, help="Create a token; needs --max-life-time-period.")
 @click.option("--renew", is_flag=True, help="Renew a token; needs --hmac and --renew-time-period.")
 @click.option("--expire", is_flag=True, help="Set when a token expires; needs --hmac and --expiry-time-period.")
-@click.option("--describe", is_flag=True, help="Show the tokens that the user may see.")
+@click.option(
+    "--describe",
+    is_flag=True,
+    help="Show the tokens of --owner-principal that the user may see; without an owner none, as in Kafka.",
+)
 @click.option(
     "--owner-principal",
     multiple=True,
