@@ -117,16 +117,13 @@ test-long-mixed: LONG = tests/faults/test_mixed_load.py
 ## test-long-bombs: batches of few bytes that hold or claim gigabytes, in every codec, through every job
 test-long-bombs: LONG = tests/pipeline/test_bombs.py
 
-## test-long-pages: the programs of docs/getting-started.md that need Node or Go
-test-long-pages: LONG = tests/pages
-
 ## test-long-wheel: the wheel in an empty environment of each Python from 3.11 to 3.14 that is here, with the programs of the pages
 test-long-wheel: LONG = tests/testing/test_wheel.py
 
 ## test-long-rolling: Apache Kafka's brokers replaced by ours and back under load, three times in place, once by moves
 test-long-rolling: LONG = tests/cluster/test_rolling.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling authorization pages wheel)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 
@@ -200,8 +197,9 @@ config-keys:
 config-docs: $(VENV)/.installed-dev
 	$(BIN)/python -m odradek.broker.config.document docs/configuration.md
 
-## wheel: build the wheel into dist/
+## wheel: build the wheel into dist/, instead of an earlier one
 wheel: $(VENV)/.installed-dev
+	rm -f dist/odradek-*.whl
 	$(BIN)/python -m build --wheel
 
 ## clean: remove what was built and cached, not the data
