@@ -5,6 +5,8 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from odradek.broker.dispatch.served import SERVED
 from odradek.protocol.api_keys import api
 from tools.places import DOCUMENTS, ROOT, relative
@@ -85,6 +87,31 @@ def test_the_readme_says_near_its_top_what_it_is_not_and_how_it_is_installed() -
     assert re.findall(r"^    (\S.*?)(?: +#.*)?$", install, re.MULTILINE) == [
         "pip install .", "pip install '.[spark]'", "make wheel", "pip install dist/odradek-*.whl",
     ]  # fmt: skip
+
+
+def test_the_readme_has_the_figures_of_the_page_about_benchmarks() -> None:
+    rows = {
+        "start": ["start s"],
+        "memory, idle and after load": ["memory idle MB", "memory after load MB"],
+        "one producer, 1 KiB, acks=all": ["produce 1024 B acks=all, MB/s"],
+        "one consumer, 1 KiB": ["consume 1024 B, MB/s"],
+        "acknowledged produce, p99": ["acked produce, p99 ms"],
+        "200 connections, one record each": ["200 connections, one record each, requests/s"],
+    }
+    page = _table((ROOT / "docs" / "benchmarks.md").read_text().partition("\n## Three brokers")[0])
+    readme = _table((ROOT / "README.md").read_text().partition("\n## Benchmarks\n")[2].partition("\n## ")[0])
+    assert set(readme) - {"", "---"} == set(rows)
+    for name, ours in rows.items():
+        for column in (0, 1):  # of Odradek, of Apache Kafka
+            shown = [float(one.replace(",", "")) for one in re.findall(r"[\d.,]+", readme[name][column])]
+            measured = [float(page[one][column].replace(",", "")) for one in ours]
+            assert shown == pytest.approx(measured, rel=0.01), name
+
+
+def _table(text: str) -> dict[str, list[str]]:
+    """The rows of the tables in a text: the first cell -> the others."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    return {row[0]: row[1:] for row in rows}
 
 
 def test_the_page_of_limits_names_what_bounds_each_api() -> None:
