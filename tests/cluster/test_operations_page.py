@@ -10,11 +10,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from cluster.rolling.places import ADMIN_TIMEOUT_S, Places
 from support.eventually import eventually
+from support.kafka.real_controllers import FEATURES as FEATURES_AT_0
 from support.kafka.real_controllers import FIRST_NODE_ID, RealControllers
+from support.kafka.real_kafka import CLUSTER_ID
+from support.pages import blocks, only_block
+from support.reader import Reader, written
+from support.shell import free_port
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
@@ -101,3 +106,28 @@ def move_to_second(operator: Operator, directory: Path) -> None:
     operator.run(f"{reassign} --reassignment-json-file plan.json --execute")
     verify = f"{reassign} --reassignment-json-file plan.json --verify"
     eventually("the end of the move", lambda: "partition orders-0 is completed" in operator.run(verify))
+
+
+def test_a_new_broker_joins_with_the_configuration_and_commands_of_the_page(tmp_path: Path) -> None:
+    """In a cluster with the features of its release, which the page's command at the controllers lowers."""
+    tool, downgrade = blocks("docs/cluster-operations.md", "Start one broker")[0].commands()
+    assert tool.endswith(" ".join(f"--feature {name}=0" for name in FEATURES_AT_0)), "what the tests' controllers do"
+    properties = only_block("docs/cluster-operations.md", "Start one broker", "properties").text
+    with RealControllers(tmp_path / "controllers", features={}) as controllers:
+        reader = Reader(tmp_path)
+        said = reader.run(downgrade.replace("HOST:9093", controllers.addresses))
+        assert "streams.version was downgraded to 0." in said
+        port = free_port()
+        own = (
+            ("HOST:9093", controllers.addresses),
+            ("PLAINTEXT://:9092", f"PLAINTEXT://127.0.0.1:{port}"),
+            ("broker-1:9092", f"127.0.0.1:{port}"),
+            ("/var/lib/odradek", str(tmp_path / "data")),
+        )
+        (tmp_path / "server.properties").write_text(written(properties, *own))
+        make_directory, serve = blocks("docs/cluster-operations.md", "Start one broker")[2].commands()
+        reader.run(written(make_directory, ("--cluster-id ID", f"--cluster-id {CLUSTER_ID}")))
+        with reader.serving(serve) as address:
+            assert AdminClient({"bootstrap.servers": address}).list_topics(timeout=ADMIN_TIMEOUT_S).brokers.keys() == {
+                1
+            }

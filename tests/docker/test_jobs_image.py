@@ -2,12 +2,15 @@
 
 import json
 import re
+import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from support.data.log_directories import flip_a_byte, history_directory
+from support.pages import blocks
 
 from .compose import Project, project
 from .container import Image
@@ -55,12 +58,22 @@ def registered(composed: Project) -> set[str]:
     return set(re.findall(r"Registering worker (\S+)", composed.run("logs", "master")))
 
 
-def test_the_compose_file_is_a_cluster_whose_workers_audit(jobs_image: Image, whole: Path) -> None:
-    variables = {"ODRADEK_JOBS_IMAGE": jobs_image.tag, "ODRADEK_LOGS": str(whole)}
+def test_the_compose_file_is_a_cluster_whose_workers_audit(jobs_image: Image, whole: Path, tmp_path: Path) -> None:
+    """With the commands of docs/docker.md."""
+    export, *commands = blocks("docs/docker.md", "The jobs")[1].commands()
+    assert export.startswith("export ODRADEK_LOGS=")
+    up, audit, copy, down = (shlex.split(command) for command in commands)
+    for words in (up, audit, copy, down):
+        assert [words.pop(0) for _ in range(4)] == ["docker", "compose", "-f", "docker/jobs/compose.yaml"]
+    for number in (1, 2):
+        shutil.copytree(whole, tmp_path / "brokers" / f"broker-{number}")
+    variables = {"ODRADEK_JOBS_IMAGE": jobs_image.tag, "ODRADEK_LOGS": str(tmp_path / "brokers")}
     with project(jobs_image.engine, ROOT / "docker/jobs/compose.yaml", variables) as composed:
-        composed.run("up", "--detach", "--no-build")
+        composed.run(*up, "--no-build")
         while len(registered(composed)) < 2:  # a job starts with the workers that have registered
             pass
-        composed.run("run", "--rm", "-T", "job", "audit", "/logs", "--output", "/out/today", "--format", "jsonl")
-        tables = composed.run("exec", "-T", "--index", "1", "worker", "cat", "/out/today/partitions.jsonl")
-        assert json.loads(tables)["topic"] == "t"
+        composed.run(*audit, "--format", "jsonl")
+        composed.run(*copy[:-1], str(tmp_path))
+        rows = (tmp_path / "today" / "partitions.jsonl").read_text().splitlines()
+        assert [json.loads(row)["topic"] for row in rows] == ["t", "t"]
+        composed.run(*down)

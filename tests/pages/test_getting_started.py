@@ -1,7 +1,6 @@
 """The programs of docs/getting-started.md print the output on the page, each with its unmodified client."""
 
-import re
-import shutil
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from support.brokers.our_broker import OurBroker
-from support.kafka.java import java_arguments, java_or_skip
-from support.pipeline.wheel import ROOT
+from support.debian import program_or_skip
+from support.kafka.java import KAFKA_VERSION, java_arguments, java_or_skip
+from support.pages import INDENTED, only_block
+from support.reader import PAGE_ADDRESS, Reader, written
 
-PAGE_ADDRESS = "127.0.0.1:9092"
+PAGE = "docs/getting-started.md"
 PYTHON = ("kafka-python", "confluent-kafka", "aiokafka", "Odradek's own client")
 
 pytestmark = pytest.mark.ci
@@ -27,11 +28,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
 
 def program(heading: str, language: str, broker: OurBroker) -> tuple[str, str]:
     """The program below a heading, with the address of the broker, and its output on the page."""
-    section = (ROOT / "docs/getting-started.md").read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    found = re.search(rf"^```{language}\n(.*?)^```\n\n```text\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
-    assert found, f"{heading}: a program in {language}, then what it prints"
-    assert PAGE_ADDRESS in found[1]
-    return found[1].replace(PAGE_ADDRESS, broker.bootstrap_servers), found[2]
+    text = written(only_block(PAGE, heading, language).text, (PAGE_ADDRESS, broker.bootstrap_servers))
+    return text, only_block(PAGE, heading, "text").text
 
 
 def run_here(directory: Path, *command: str) -> str:
@@ -55,30 +53,33 @@ def test_the_program_in_java(broker: OurBroker, tmp_path: Path) -> None:
     assert run_here(tmp_path, *java_arguments(), "Hello.java") == printed
 
 
-@pytest.mark.long
+def install(heading: str) -> str:
+    """The command of the page that installs the client."""
+    (command,) = only_block(PAGE, heading, INDENTED).commands()
+    return command
+
+
 def test_the_program_for_node(broker: OurBroker, tmp_path: Path) -> None:
-    if shutil.which("npm") is None:
-        pytest.skip("needs node and npm")
+    program_or_skip("npm", "nodejs", "npm")
     text, printed = program("Node", "js", broker)
     (tmp_path / "hello.mjs").write_text(text)
-    run_here(tmp_path, "npm", "install", "--silent", "kafkajs")
+    run_here(tmp_path, *shlex.split(install("Node")))
     assert run_here(tmp_path, "node", "hello.mjs") == printed
 
 
-@pytest.mark.long
 def test_the_program_in_go(broker: OurBroker, tmp_path: Path) -> None:
-    if shutil.which("go") is None:
-        pytest.skip("needs Go")
+    program_or_skip("go", "golang-go")
     text, printed = program("Go", "go", broker)
     (tmp_path / "main.go").write_text(text)
-    run_here(tmp_path, "go", "mod", "init", "hello")
-    run_here(tmp_path, "go", "get", "github.com/twmb/franz-go/pkg/kgo")
+    run_here(tmp_path, "sh", "-c", install("Go"))
     assert run_here(tmp_path, "go", "run", ".") == printed
 
 
+def test_the_dependency_for_maven_is_the_release_that_the_tests_use() -> None:
+    assert f"<version>{KAFKA_VERSION}</version>" in only_block(PAGE, "Java", "xml").text
+
+
 def test_the_commands(broker: OurBroker, tmp_path: Path) -> None:
-    section = (ROOT / "docs/getting-started.md").read_text().split("\n## The command line\n")[1]
-    lines = re.findall(r"^    (.*odradek .*)$", section, re.MULTILINE)
-    commands = "\n".join(lines).replace("odradek ", f"{sys.executable} -m odradek ")
-    script = f"set -e\nexport ODRADEK_BOOTSTRAP_SERVER={broker.bootstrap_servers}\n{commands}\n"
-    assert run_here(tmp_path, "sh", "-c", script) == "hello from a shell\n"
+    reader = Reader(tmp_path, broker.bootstrap_servers)
+    _, read = reader.run_block(only_block(PAGE, "The command line", INDENTED))
+    assert "hello from a shell" in read

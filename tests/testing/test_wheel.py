@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from support.pipeline.wheel import ROOT, build_sdist, build_wheel, run
-from support.shell import free_port
+from support.pipeline.wheel import build_sdist, build_wheel, run
 
 from .installed import (
     SUPPORTED,
@@ -102,36 +101,6 @@ def test_the_first_program_of_the_page_about_the_client_runs(python: Path, tmp_p
 
 def test_it_brings_the_pytest_fixtures(python: Path, tmp_path: Path) -> None:
     run_tests_of_users(python, tmp_path)
-
-
-def test_the_installation_of_the_page_about_operating(wheel: Path, tmp_path: Path) -> None:
-    """As the page has it, but for the directories of the machine, its users and its systemd."""
-    page = (ROOT / "docs" / "operating.md").read_text().partition("\n## Install as a service\n")[2]
-    commands = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
-    checkout = tmp_path / "checkout"
-    checkout.mkdir()
-    (checkout / "conf").symlink_to(ROOT / "conf")
-    (checkout / "dist").symlink_to(wheel.parent)
-    for place in ("etc/systemd/system", "opt", "var/lib/odradek"):
-        (tmp_path / place).mkdir(parents=True)
-
-    def here(text: str) -> str:
-        return re.sub(r"(?<![\w.])/(?=opt/|etc/|var/)", f"{tmp_path}/", text)
-
-    without = "useradd() { :; }; systemctl() { :; }; journalctl() { :; }; set -e\n"
-    run("sh", "-c", without + here(commands).replace("python3", sys.executable), directory=checkout)
-    unit = here((tmp_path / "etc/systemd/system/odradek.service").read_text())
-    (command,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
-    (check,) = re.findall(r"^ExecStartPost=(.*)$", unit, re.MULTILINE)
-    port = free_port()
-    data = f"--override log.dirs={tmp_path}/var/lib/odradek --override listeners=PLAINTEXT://127.0.0.1:{port}"
-    process = subprocess.Popen(["sh", "-c", f"exec {command} {data}"], cwd=tmp_path)
-    try:
-        run("sh", "-c", f"{check} --bootstrap-server 127.0.0.1:{port}", directory=tmp_path)
-    finally:
-        process.terminate()
-        code = process.wait()
-    assert code == 0
 
 
 @pytest.mark.long

@@ -16,16 +16,17 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from odradek.testing import InProcessBroker
 from support.debian import program_or_skip
+from support.pages import only_block
 
 ROOT = Path(__file__).parents[3]
 RULES = ROOT / "conf" / "prometheus-alerts.yaml"
 DASHBOARD = ROOT / "conf" / "grafana-dashboard.json"
 RULE_TESTS = Path(__file__).parent / "alerts.test.yaml"
 PATIENCE_S = 60
-CONFIGURATION = """
+CONFIGURATION = f"""
 global: {{scrape_interval: 1s, evaluation_interval: 1s}}
-rule_files: [{rules}]
-scrape_configs: [{{job_name: odradek, static_configs: [{{targets: ["127.0.0.1:{port}"]}}]}}]
+rule_files: [{RULES}]
+{only_block("docs/metrics.md", "Prometheus and Grafana", "yaml").text}
 """
 LAG_OVER_BROKERS = re.compile(r"^    (max by \(topic, partition\) \(kafka_log_log_logendoffset\) .*)$", re.MULTILINE)
 
@@ -53,7 +54,8 @@ class Prometheus:
 
     def __init__(self, directory: Path, port: int) -> None:
         configuration = directory / "prometheus.yml"
-        configuration.write_text(CONFIGURATION.format(rules=RULES, port=port))
+        assert ":9404" in CONFIGURATION
+        configuration.write_text(CONFIGURATION.replace(":9404", f":{port}"))
         promtool("check", "config", configuration)
         command = ["prometheus", f"--config.file={configuration}", f"--storage.tsdb.path={directory / 'data'}"]
         self.process = subprocess.Popen(

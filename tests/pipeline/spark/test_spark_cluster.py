@@ -1,6 +1,8 @@
 """A real standalone cluster, a master and two workers, with the wheel: the data source and an audit."""
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +11,10 @@ import pytest
 
 from odradek.pipeline.audit.command import audit
 from support.data.log_directories import history_directory
-from support.pipeline.spark_cluster import SparkCluster
+from support.pages import blocks
+from support.pipeline.spark_cluster import HOME, SparkCluster
 from support.pipeline.wheel import build_wheel, run
+from support.reader import written
 
 from ..kafkalog_reading import offsets_of, read_rows
 
@@ -48,13 +52,35 @@ def test_the_data_source_is_found_on_driver_and_executors(cluster: SparkCluster,
     assert place.startswith(str(package)), "not the working tree"
 
 
+def as_on_the_page(
+    cluster: SparkCluster, directories: list[Path], output: Path, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """Submits an audit with the commands of docs/spark.md."""
+    *_, of_a_job, of_snapshots = (block for block in blocks("docs/spark.md", "Clusters"))
+    job, submit = of_a_job.commands()
+    (of_three,) = of_snapshots.commands()
+    on_the_page = " ".join(f"/mnt/broker-{number}/data" for number in (1, 2, 3))
+    assert submit.replace("DIR...", on_the_page) == of_three
+    places = (("HOST:7077", cluster.url.removeprefix("spark://")), ("OUT", str(output)))
+    command = written(submit, ("DIR...", " ".join(map(str, directories))), *places)
+    path = f"{Path(sys.executable).parent}:{HOME / 'bin'}:{os.environ['PATH']}"
+    return subprocess.run(
+        ["sh", "-c", f"{job}\n{command} {' '.join(arguments)}"],
+        cwd=cluster.directory,
+        env={**cluster.environment, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def test_an_audit_on_the_cluster_equals_the_local_one(cluster: SparkCluster, package: Path, tmp_path: Path) -> None:
-    directories = [history_directory(tmp_path / name, seed) for seed, name in enumerate(("one", "two"))]
+    names = ("broker-1", "broker-2", "broker-3")
+    directories = [history_directory(tmp_path / name / "data", seed) for seed, name in enumerate(names)]
     arguments = ["--format", "jsonl"]
     local = audit([*map(str, directories), "--engine", "local", "--output", str(tmp_path / "local"), *arguments])
-    job = package / "pyspark_odradek.py"
     before = cluster.applications
-    result = cluster.submit(job, "audit", *directories, "--output", tmp_path / "spark", *arguments)
+    result = as_on_the_page(cluster, directories, tmp_path / "spark", *arguments)
     assert result.returncode == local, cluster.what_was_said(result)
     assert len(cluster.applications - before) == 1, "its partitions and its replicas in one application"
     tables = sorted(path.name for path in (tmp_path / "local").iterdir())

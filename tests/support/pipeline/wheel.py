@@ -19,10 +19,8 @@ def run(*command: str | Path, directory: Path) -> str:
     return result.stdout
 
 
-def build_wheel(directory: Path) -> Path:
-    """The wheel of the tracked and new files, built in a copy in `directory`, because setuptools leaves files beside
-    the sources.
-    """
+def copy_of_tree(directory: Path) -> Path:
+    """A copy of the tracked and new files, in a new directory below `directory`."""
     listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", directory=ROOT)
     source = directory / "source"
     for name in filter(None, listed.split("\0")):
@@ -34,6 +32,14 @@ def build_wheel(directory: Path) -> Path:
             copy.symlink_to((ROOT / name).readlink())
         else:
             copy.write_bytes((ROOT / name).read_bytes())
+    return source
+
+
+def build_wheel(directory: Path, source: Path | None = None) -> Path:
+    """The wheel of `source`, in `directory`. By default the source is a new copy of the tree, because setuptools leaves
+    files beside the sources.
+    """
+    source = source or copy_of_tree(directory)
     run(sys.executable, "-m", "build", "--wheel", "--outdir", directory / "dist", source, directory=directory)
     (wheel,) = (directory / "dist").glob("odradek-*.whl")
     return wheel
