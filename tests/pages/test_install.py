@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient
 
 from support.eventually import eventually
 from support.pages import INDENTED, Block, blocks, pages
@@ -94,13 +94,20 @@ def test_make_builds_the_wheel_that_pip_installs(activated: Activated, checkout:
     assert Path(activated.installed("odradek")).is_relative_to(activated.packages)
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment without packages."""
+    directory = tmp_path_factory.mktemp("empty")
+    run(sys.executable, "-m", "venv", directory, directory=directory)
+    return directory
+
+
 @pytest.mark.parametrize("block", CLIENTS, ids=lambda block: block.heading)
-def test_pip_installs_the_client_of_a_page(tmp_path: Path, block: Block) -> None:
-    run(sys.executable, "-m", "venv", "env", directory=tmp_path)
+def test_pip_installs_the_client_of_a_page(empty: Path, block: Block) -> None:
     (command,) = block.commands()
     package = command.split()[-1].replace("-python", "").replace("-", "_")
-    run("sh", "-c", f"PATH={tmp_path}/env/bin:$PATH; {command}", directory=tmp_path)
-    run(tmp_path / "env" / "bin" / "python", "-c", f"import {package}", directory=tmp_path)
+    run("sh", "-c", f"PATH={empty}/bin:$PATH; {command}", directory=empty)
+    run(empty / "bin" / "python", "-c", f"import {package}", directory=empty)
 
 
 @pytest.fixture

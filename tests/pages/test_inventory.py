@@ -24,7 +24,7 @@ READ = {"text", "json", "xml"}
 
 @dataclass(frozen=True, slots=True)
 class NotRun:
-    """Why no test runs a block."""
+    """The reason for a block that is not run."""
 
     reason: str
 
@@ -239,6 +239,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "The disk is full": [PROGRAMS],
         "A broker of a cluster fails": [PROGRAMS],
         "One broker for many tests": [
+            PROGRAMS,
             PROGRAMS,
             "tests/pages/test_programs.py::test_the_settings_of_the_cookbook_configure_the_brokers",
         ],
