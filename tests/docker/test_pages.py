@@ -107,4 +107,4 @@ def test_the_jobs_are_built_and_audit(jobs_image: Image, tmp_path: Path, block: 
     words[words.index("odradek-jobs")] = jobs_image.tag
     assert words[:2] == ["docker", "run"]
     said = jobs_image.engine.run("run", "--network", "none", *words[2:], timeout_s=600)
-    assert "no findings" in said.lower() or "0 ERROR" in said, said
+    assert "1 topic" in said, said

@@ -114,10 +114,8 @@ def test_it_is_installed_upgraded_and_goes_back(machine: Machine, wheels: tuple[
         with machine.service() as address:
             assert machine.odradek(f"{read} {address}").strip() == record
     named = re.findall(r"`(/opt/odradek/bin/pip install \".*?\")`", (ROOT / PAGE).read_text())
-    (with_spark,) = (
-        machine.here(command.replace("pip install", "pip install --dry-run --no-deps")) for command in named
-    )
-    assert "odradek" in run("sh", "-c", with_spark, directory=machine.checkout)
+    (with_spark,) = (command.replace("pip install", "pip install --dry-run --no-deps") for command in named)
+    assert "odradek" in run("sh", "-c", machine.here(with_spark), directory=machine.checkout)
 
 
 def test_a_backup_is_made_looked_into_and_restored(machine: Machine) -> None:
