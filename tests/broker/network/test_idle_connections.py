@@ -14,8 +14,9 @@ from odradek.broker.timers.patient_timers import PatientTimers
 from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.protocol.framing import SIZE
 from odradek.protocol.steps import run_to_end
-from support.brokers.virtual_loop import VirtualLoop
 from support.eventually import eventually_in_loop
+
+from ..virtual_loop import VirtualLoop
 
 ANSWER = bytes(32 * 1024 * 1024)
 IDLE_MS = 1000

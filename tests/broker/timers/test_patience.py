@@ -14,7 +14,8 @@ from odradek.broker.timers.patience import (
     Patience,
 )
 from odradek.broker.timers.patient_timers import HOLD_CHECK_MS, PatientTimers
-from support.brokers.virtual_loop import VirtualLoop
+
+from ..virtual_loop import VirtualLoop
 
 SESSION_MS = 6_000
 HEARTBEAT_MS = 2_000
