@@ -24,7 +24,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from odradek.broker.config.foreign_keys import OF_CLIENTS, is_removed
 from odradek.broker.config.service_variables import is_of_a_service
@@ -87,6 +87,9 @@ LISTENER_VARIABLES = (
 )
 NEW_FOR_S = 30
 CHECK_EVERY_S = 5
+NO_BROKER_AFTER_S = 5
+SERVING = frozenset({"serve", "test-broker"})
+"""The commands that are brokers."""
 WAIT_MS = 4000
 ZOOKEEPER_WAIT_MS = 30_000
 """How long ``kafka-configs --zookeeper`` waited for a connection: 30 s, as in Kafka's ``ConfigCommand``."""
@@ -298,8 +301,25 @@ def broker_age_s() -> float:
         return 0.0
 
 
-def health_command(address: str, age_s: float) -> list[str]:
-    """What the health check runs.
+def serves(commands: Iterable[Sequence[str]]) -> bool:
+    """Whether one of these processes is a broker, or the entry point that becomes one."""
+    return any(SERVING & {*words} and any("odradek" in word for word in words) for words in commands)
+
+
+def running() -> Iterator[list[str]]:
+    """The command lines of the container's processes."""
+    for process in os.listdir("/proc"):
+        if process.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{process}/cmdline", "rb") as file:
+                yield file.read().decode(errors="replace").split("\0")
+
+
+def health_command(address: str, age_s: float, has_broker: bool) -> list[str]:
+    """What the health check runs. ``has_broker``: a broker runs in the container.
+
+    A container that runs another command (``docker run odradek sleep infinity``) is healthy after NO_BROKER_AFTER_S.
+    Until then a script may still start a broker. The images that this one replaces have no health check, and modules of
+    Testcontainers wait for the health of such a container.
 
     Docker begins the first check after a second, and the next ones a second after the last. While the broker is new, a
     check tries until the broker answers, so that the container is healthy as soon as it does. Later ones sleep first,
@@ -307,6 +327,8 @@ def health_command(address: str, age_s: float) -> list[str]:
     build an image with it.)
     """
     check = ["odradek", "health", "--bootstrap-server", address]
+    if not has_broker and age_s > NO_BROKER_AFTER_S:
+        return ["true"]
     if age_s < NEW_FOR_S:
         return [*check, "--wait", str(WAIT_MS)]
     return ["sh", "-c", f'sleep {CHECK_EVERY_S - 1}; exec "$0" "$@"', *check]
@@ -354,7 +376,7 @@ def main() -> None:
             print(properties(os.environ, text, has_file), end="")
             return
         else:
-            run = health_command(health_address(os.environ, text, has_file), broker_age_s())
+            run = health_command(health_address(os.environ, text, has_file), broker_age_s(), serves(running()))
     else:
         run = command(sys.argv[1:], os.environ, has_file)
         if run[0] != "odradek" and not sys.stdin.isatty():

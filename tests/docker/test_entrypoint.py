@@ -210,8 +210,8 @@ def test_the_health_check_asks_the_first_listener(environ: dict[str, str], text:
 def test_a_new_broker_is_checked_every_second_and_an_old_one_every_five() -> None:
     assert "HEALTHCHECK --interval=1s " in (DOCKER / "Dockerfile").read_text()
     check = ["odradek", "health", "--bootstrap-server", "localhost:9092"]
-    assert entrypoint.health_command("localhost:9092", 1.5) == [*check, "--wait", "4000"]
-    later = entrypoint.health_command("localhost:9092", 31)
+    assert entrypoint.health_command("localhost:9092", 1.5, has_broker=True) == [*check, "--wait", "4000"]
+    later = entrypoint.health_command("localhost:9092", 31, has_broker=True)
     assert later == ["sh", "-c", 'sleep 4; exec "$0" "$@"', *check]
     at_once = [*later[:2], later[2].replace("sleep 4", ":"), "echo", *later[4:]]
     assert subprocess.run(at_once, capture_output=True, text=True, check=True).stdout.split() == check[1:]
@@ -268,3 +268,24 @@ def test_the_port_of_zookeeper_is_that_of_its_file() -> None:
     zookeeper = entry_point("zookeeper.py")
     assert zookeeper.client_port("dataDir=/tmp\nclientPort=2182\n") == 2182
     assert zookeeper.client_port("#clientPort=1\n") == 2181
+
+
+@pytest.mark.parametrize(
+    ("command", "is_broker"),
+    [
+        ("odradek-entrypoint serve", True),
+        ("/opt/odradek/bin/python /opt/odradek/bin/odradek serve --announce-as-kafka", True),
+        ("/opt/odradek/bin/python /opt/odradek/bin/odradek test-broker --host 0.0.0.0", True),
+        ("/opt/odradek/bin/python /opt/odradek/bin/odradek-entrypoint healthcheck", False),
+        ("bash -c 'sleep infinity'", False),
+        ("", False),
+    ],
+)
+def test_a_container_without_a_broker_is_healthy_after_a_while(command: str, is_broker: bool) -> None:
+    assert entrypoint.serves([shlex.split(command), ["sh"]]) is is_broker
+    for age_s, asks in ((1, True), (6, is_broker), (60, is_broker)):
+        assert (entrypoint.health_command("here:1", age_s, is_broker) != ["true"]) is asks
+
+
+def test_the_processes_of_this_machine_are_seen() -> None:
+    assert any("pytest" in " ".join(words) for words in entrypoint.running())

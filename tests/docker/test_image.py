@@ -190,3 +190,46 @@ def test_a_broker_for_tests_in_any_language(image: Image) -> None:
         )
         assert json.loads(container.execute(*ask, "GET", f"{port}/topics", "")) == []
         assert container.stop() == 0, container.log()
+
+
+def test_zookeeper_is_a_port_and_a_name(image: Image) -> None:
+    """As in modules of Testcontainers for Confluent's image: ZooKeeper starts beside the broker, and takes users."""
+    script = "echo clientPort=2182 > zookeeper.properties; zookeeper-server-start zookeeper.properties &\n"
+    alter = ("kafka-configs", "--zookeeper", "localhost:2182", "--alter", "--entity-type", "users")
+    with Container(image, arguments=("bash", "-c", script + "/etc/confluent/docker/run")) as container:
+        container.start_unwatched()
+        container.execute(*alter, "--entity-name", "alice", "--add-config", "SCRAM-SHA-512=[password=secret]")
+        described = container.execute("kafka-configs", "--zookeeper", "x", "--describe", "--entity-type", "users")
+        assert "'alice' are SCRAM-SHA-512=iterations=4096" in described
+        container.execute("nc", "-z", "localhost", "2182")
+
+
+def test_a_variable_with_a_hyphen_reaches_the_broker_through_shells(image: Image) -> None:
+    environment = {
+        "KAFKA_LISTENERS": "PLAINTEXT://:9092,SECURE://:9093",
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "PLAINTEXT:PLAINTEXT,SECURE:SASL_PLAINTEXT",
+        "KAFKA_SASL_ENABLED_MECHANISMS": "SCRAM-SHA-512",
+        "KAFKA_LISTENER_NAME_SECURE_SCRAM-SHA-512_SASL_JAAS_CONFIG": "org.apache.kafka.common.security.scram."
+        "ScramLoginModule required;",
+    }
+    arguments = ("sh", "-c", "bash -c 'sh /etc/confluent/docker/run'")
+    with Container(image, "--hostname", "broker", environment=environment, arguments=arguments) as container:
+        container.start()
+        assert "SECURE://broker:9093" in container.log()
+
+
+def test_its_address_may_be_set_while_it_runs(image: Image) -> None:
+    """As in Testcontainers' module for Rust, which then waits for the line."""
+    change = ("--alter", "--broker", "1", "--add-config", "advertised.listeners=[PLAINTEXT://127.0.0.1:9092]")
+    with Container(image) as container:
+        container.start()
+        container.execute("kafka-configs", "--bootstrap-server", "0.0.0.0:9092", *change)
+        assert "Checking need to trigger auto leader balancing" in container.log()
+        listed = container.execute("kafka-cluster", "list-endpoints", "--bootstrap-server", "localhost:9092")
+        assert "127.0.0.1" in listed
+
+
+def test_a_container_that_runs_another_command_is_healthy(image: Image) -> None:
+    """As in tests of Testcontainers' module for Node, where it holds Kafka's tools."""
+    with Container(image, arguments=("bash", "-c", "sleep infinity")) as container:
+        container.start()
