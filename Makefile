@@ -120,10 +120,13 @@ test-long-bombs: LONG = tests/pipeline/test_bombs.py
 ## test-long-wheel: the wheel in an empty environment of each Python from 3.11 to 3.14 that is here, with the programs of the pages
 test-long-wheel: LONG = tests/testing/test_wheel.py
 
+## test-long-testcontainers: the image started by Testcontainers' modules for Node, and by the tests of that for Rust (npm, cargo)
+test-long-testcontainers: LONG = tests/docker/test_testcontainers.py
+
 ## test-long-rolling: Apache Kafka's brokers replaced by ours and back under load, three times in place, once by moves
 test-long-rolling: LONG = tests/cluster/test_rolling.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

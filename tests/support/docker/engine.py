@@ -1,8 +1,8 @@
 """A Docker engine for the tests of the image: a running one, or a private one that ends with the tests.
 
-As root a ``dockerd`` is started on a socket and a store of its own, in a temporary directory; it leaves the machine's
-firewall, bridges and forwarding alone. If CI=true, it installs Debian's packages. Otherwise it installs nothing,
-and EngineMissingError says what is missing.
+As root a ``dockerd`` is started on a socket and a store of its own, in a temporary directory, with a bridge of its own;
+it leaves the machine's firewall, forwarding and other bridges alone, and publishes ports on 127.0.0.1. If CI=true, it
+installs Debian's packages. Otherwise it installs nothing, and EngineMissingError says what is missing.
 """
 
 import os
@@ -29,6 +29,8 @@ class Engine:
     def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
         self.directory = directory
         """A temporary directory, removed after the engine has stopped."""
+        self.variables = environment
+        """The environment variables with which other programs find this engine."""
         self._environment = {**os.environ, **environment}
 
     def attempt(
@@ -53,7 +55,7 @@ class Engine:
         return result.stdout.strip()
 
     def build(self, context: Path, tag: str, *arguments: str) -> None:
-        """Builds an image, on the network of this machine (a private engine has no bridge)."""
+        """Builds an image, on the network of this machine (the bridge of a private engine leads nowhere)."""
         with_buildkit = self.attempt("buildx", "version").returncode == 0
         self.run(
             *("build", "--network", "host", "--tag", tag, *arguments, str(context)),
@@ -74,7 +76,7 @@ def docker_engine() -> Iterator[Engine]:
             raise EngineMissingError("no Docker engine answers, and only root can start one")
         if shutil.which("dockerd") is None:
             install(_engine_package())
-        with _private_engine(directory) as engine:
+        with _bridge() as bridge, _private_engine(directory, bridge) as engine:
             yield engine
 
 
@@ -93,11 +95,31 @@ def _scratch() -> Iterator[Path]:
 
 
 @contextmanager
-def _private_engine(directory: Path) -> Iterator[Engine]:
+def _bridge() -> Iterator[str]:
+    """A network device for the engine's containers, with addresses that no other engine of the tests has. Raises
+    EngineMissingError.
+    """
+    if shutil.which("ip") is None:
+        install("iproute2")
+    name = f"odradek{os.getpid()}"
+    network = f"10.214.{os.getpid() % 256}.1/24"
+    for command in (["add", "name", name, "type", "bridge"], ["set", name, "up"]):
+        result = subprocess.run(["ip", "link", *command], capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise EngineMissingError(f"ip link {' '.join(command)}: {result.stderr}")
+    try:
+        subprocess.run(["ip", "address", "add", network, "dev", name], check=True)
+        yield name
+    finally:
+        subprocess.run(["ip", "link", "delete", name], check=False)
+
+
+@contextmanager
+def _private_engine(directory: Path, bridge: str) -> Iterator[Engine]:
     store, socket, log = directory / "store", directory / "socket", directory / "dockerd.log"
     command = ["dockerd", f"--data-root={store}/data", f"--exec-root={store}/exec", f"--pidfile={store}/pid"]
     command += [f"--host=unix://{socket}", "--storage-driver=overlay2"]
-    command += ["--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false"]
+    command += [f"--bridge={bridge}", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip=127.0.0.1"]
     store.mkdir()
     with log.open("wb") as output:
         process = subprocess.Popen(
