@@ -207,15 +207,16 @@ def test_zookeeper_is_a_port_and_a_name(image: Image) -> None:
 def test_a_variable_with_a_hyphen_reaches_the_broker_through_shells(image: Image) -> None:
     environment = {
         "KAFKA_LISTENERS": "PLAINTEXT://:9092,SECURE://:9093",
+        "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://localhost:9092,SECURE://localhost:9093",
         "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "PLAINTEXT:PLAINTEXT,SECURE:SASL_PLAINTEXT",
         "KAFKA_SASL_ENABLED_MECHANISMS": "SCRAM-SHA-512",
         "KAFKA_LISTENER_NAME_SECURE_SCRAM-SHA-512_SASL_JAAS_CONFIG": "org.apache.kafka.common.security.scram."
         "ScramLoginModule required;",
     }
     arguments = ("sh", "-c", "bash -c 'sh /etc/confluent/docker/run'")
-    with Container(image, "--hostname", "broker", environment=environment, arguments=arguments) as container:
+    with Container(image, environment=environment, arguments=arguments) as container:
         container.start()
-        assert "SECURE://broker:9093" in container.log()
+        assert "SECURE://localhost:9093" in container.log()
 
 
 def test_its_address_may_be_set_while_it_runs(image: Image) -> None:
