@@ -101,8 +101,9 @@ def _bridge() -> Iterator[str]:
     """
     if shutil.which("ip") is None:
         install("iproute2")
-    name = f"odradek{os.getpid()}"
-    network = f"10.214.{os.getpid() % 256}.1/24"
+    process = os.getpid()
+    name = f"odradek{process}"
+    network = f"10.{192 + process // 256 % 64}.{process % 256}.1/24"
     for command in (["add", "name", name, "type", "bridge"], ["set", name, "up"]):
         result = subprocess.run(["ip", "link", *command], capture_output=True, text=True, check=False)
         if result.returncode != 0:
