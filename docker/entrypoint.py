@@ -237,8 +237,8 @@ def health_address(environ: Mapping[str, str], file_text: str, has_file: bool) -
 
     ``file_text`` is the configuration file in use, which counts where the environment says nothing.
     """
-    said = listener_settings(environ, file_text, has_file)
-    return next(iter(addresses(said).values()), DEFAULT_ADDRESS)
+    found = addresses(listener_settings(environ, file_text, has_file))
+    return next(iter(found.values()), DEFAULT_ADDRESS)
 
 
 def address_inside(environ: Mapping[str, str], file_text: str, has_file: bool) -> str:
@@ -246,7 +246,8 @@ def address_inside(environ: Mapping[str, str], file_text: str, has_file: bool) -
     the container. Without such a listener it is that for health checks.
     """
     said = listener_settings(environ, file_text, has_file)
-    return addresses(said).get(said["inter.broker.listener.name"]) or health_address(environ, file_text, has_file)
+    found = addresses(said)
+    return found.get(said["inter.broker.listener.name"]) or next(iter(found.values()), DEFAULT_ADDRESS)
 
 
 def listener_settings(environ: Mapping[str, str], file_text: str, has_file: bool) -> dict[str, str]:

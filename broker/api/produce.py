@@ -240,8 +240,8 @@ def _append(
     return later
 
 
-def _name_of(broker: Broker, topic: ProduceRequest.TopicProduceData) -> str:
-    """The name of a topic of the request; empty if no topic has the id that the request names."""
+def _name_of(broker: Broker, topic: ProduceRequest.TopicProduceData | ProduceResponse.TopicProduceResponse) -> str:
+    """The name of a topic of the request or its answer; empty if no topic has the id that the request names."""
     return topic.name or broker.partitions.topic_name(topic.topic_id) or ""
 
 
@@ -306,7 +306,7 @@ def _name_leaders(broker: Broker, response: ProduceResponse, listener_name: str)
     """Adds the current leader and its endpoint for partitions that another broker leads (KIP-951)."""
     leaders = CurrentLeaders(broker.metadata.image, listener_name)
     for topic in response.responses:
-        name = topic.name or broker.partitions.topic_name(topic.topic_id) or ""
+        name = _name_of(broker, topic)
         for answer in topic.partition_responses:
             if answer.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
                 continue
