@@ -112,10 +112,11 @@ def failed(name: str, message: str) -> int:
     return EXIT_FAILED
 
 
-def run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> int:
+def run(work: Callable[[], Coroutine[Any, Any, int | None]], *, is_measuring: bool = False) -> int:
     """Runs a coroutine in a new event loop. Ctrl-C cancels it and raises KeyboardInterrupt.
 
-    Raises CommandError for the errors of the client and of the brokers.
+    ``is_measuring``: the loop is uvloop's, which does more in the same time. It is imported in 20 ms, so commands with
+    few requests end sooner without it. Raises CommandError for the errors of the client and of the brokers.
     """
     import asyncio  # imported here: `--help` and wrong usage do not need it
 
@@ -123,6 +124,10 @@ def run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> int:
     from ..errors import ClientError
 
     try:
+        if is_measuring:
+            import uvloop
+
+            return uvloop.run(work()) or 0
         return asyncio.run(work()) or 0
     except (ClientError, ProtocolError) as error:
         raise CommandError(str(error)) from error

@@ -155,7 +155,7 @@ def consume(
             await consume_records(consumer, test, stats)
         return 0
 
-    return run(work)
+    return run(work, is_measuring=True)
 
 
 async def consume_records(consumer: CountingConsumer, test: ConsumeTest, stats: ConsumeStats) -> None:

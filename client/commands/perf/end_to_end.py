@@ -144,7 +144,7 @@ def end_to_end(
             await measure(producer, consumer, topic, num_records, sizes)
         return 0
 
-    return run(work)
+    return run(work, is_measuring=True)
 
 
 async def measure(producer: Producer, consumer: Consumer, topic: str, count: int, sizes: Sizes) -> None:

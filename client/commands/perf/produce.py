@@ -121,7 +121,7 @@ def produce(
         async with Producer(server, **settings) as producer:
             return await ProduceRun(producer, test, values).run()
 
-    return run(work)
+    return run(work, is_measuring=True)
 
 
 def check_numbers(

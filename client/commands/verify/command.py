@@ -111,7 +111,7 @@ def command(
             report.write(page(result))
         return 1 if result.findings else 0
 
-    return run(work)
+    return run(work, is_measuring=True)
 
 
 def _printed(result: Report, as_json: bool) -> str:
