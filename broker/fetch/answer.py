@@ -27,17 +27,17 @@ def changed_reads(fetch: FetchContext, reads: list[PartitionRead]) -> list[Parti
         return reads
     named = []
     for partition_read in reads:
-        data = partition_read.data
+        data, size = partition_read.data, partition_read.records_bytes
         news = partition_read.wanted.must_answer(
             data.error_code,
-            partition_read.records_bytes,
+            size,
             data.high_watermark,
             data.log_start_offset,
             data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0,
         )
         if news or not fetch.incremental:
             named.append(partition_read)
-        if fetch.incremental and partition_read.records_bytes > 0:
+        if fetch.incremental and size > 0:
             session.served(partition_read.wanted.key)
     return named
 
@@ -74,8 +74,9 @@ def fetch_response(
 def _count_copied(read: FetchRead) -> None:
     """Counts the bytes of records that a follower gets, for the leader's throttle. Kafka counts the whole answer."""
     for one in read.reads:
-        if one.partition is not None and one.partition.leading is not None and one.records_bytes:
-            one.partition.leading.copied(one.records_bytes)
+        size = one.records_bytes
+        if size and one.partition is not None and one.partition.leading is not None:
+            one.partition.leading.copied(size)
 
 
 def name_leaders(image: MetadataImage, read: FetchRead, response: FetchResponse, listener_name: str) -> None:

@@ -35,6 +35,7 @@ class FetchLimits:
     None for a consumer. ``only_leader``: reads only partitions that this broker leads, for followers and for clients
     before version 11. ``consumer``: a consumer that may be sent to another replica; None for followers and for clients
     without a rack. ``may_read``: whether the client may read a topic, by name; None if everything is allowed.
+    ``is_second_read``: True for the read after a wait; the first read has already noted the follower's offsets.
 
     Not frozen: a frozen one takes 1 us to make, and each request makes one.
     """
@@ -47,15 +48,14 @@ class FetchLimits:
     only_leader: bool = False
     consumer: "RackedConsumer | None" = None
     may_read: Callable[[str], bool] | None = None
+    is_second_read: bool = False
 
 
 class FetchingFollower(NamedTuple):
-    """The broker that follows the partitions. ``is_second_read``: True for the read after a wait; the first read has
-    already noted the follower's offsets."""
+    """The broker that follows the partitions."""
 
     broker_id: int
     broker_epoch: int
-    is_second_read: bool = False
 
 
 class RackedConsumer(NamedTuple):
@@ -156,7 +156,8 @@ def read_partition(
     committed_only = limits.isolation_level == READ_COMMITTED
     bound = last_stable_offset if committed_only else high_watermark
     if limits.follower is not None:
-        _note_follower(partition, want, limits.follower)
+        if not limits.is_second_read:
+            _note_follower(partition, want, limits.follower)
         data.high_watermark, committed_only, bound = offsets.high_watermark, False, offsets.log_end_offset
         if partition.leading is not None and partition.leading.is_throttled(limits.follower.broker_id):
             return ThrottledRead(want, partition, data)
@@ -199,7 +200,7 @@ def _check_follower(partition: Partition, want: SessionPartition, follower: Fetc
 def _note_follower(partition: Partition, want: SessionPartition, follower: FetchingFollower) -> None:
     """Notes that the follower has everything below its fetch offset. This may raise the high watermark, so the answer
     takes it afterwards."""
-    if partition.leading is not None and not follower.is_second_read:
+    if partition.leading is not None:
         partition.leading.fetched(follower.broker_id, follower.broker_epoch, want.fetch_offset, want.log_start_offset)
 
 

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...protocol.errors import KafkaError
-from ...protocol.messages.fetch import FetchResponse
 from ...protocol.steps import Steps
 from ..replicas.partitions import Partitions
-from .partition_read import NO_RECORDS, FetchingFollower, FetchLimits, PartitionRead, read_partition, refused_read
+from .partition_read import FetchingFollower, FetchLimits, PartitionRead, read_partition, refused_read
 from .session import SessionPartition
 
 READS_A_STEP = 16
@@ -59,14 +58,14 @@ def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], 
     follower = limits.follower
     result = FetchRead([], 0, False, follower)
     for want in wanted:
-        if follower is not None and (_passes_over(want, follower) or _is_at_end(want, limits, follower)):
+        if follower is not None and (_passes_over(want, limits, follower) or _is_at_end(want, limits, follower)):
             result.still.append(want)
         else:
             _read_next(partitions, want, limits, result)
     return result
 
 
-def _passes_over(want: SessionPartition, follower: FetchingFollower) -> bool:
+def _passes_over(want: SessionPartition, limits: FetchLimits, follower: FetchingFollower) -> bool:
     """Whether nothing has changed in a partition since the follower's last fetch of it. If so, notes this fetch.
 
     This is the fast path: a session has all partitions that a broker follows here, and most of them are idle.
@@ -79,7 +78,7 @@ def _passes_over(want: SessionPartition, follower: FetchingFollower) -> bool:
         return False
     if not leading.is_still(follower.broker_id, follower.broker_epoch, offset, want.sent_log_start_offset):
         return False
-    if not follower.is_second_read:
+    if not limits.is_second_read:
         leading.fetched_again(follower.broker_id)
     return True
 
@@ -94,7 +93,7 @@ def _is_at_end(want: SessionPartition, limits: FetchLimits, follower: FetchingFo
     if (
         partition is None
         or want.still is not None
-        or follower.is_second_read
+        or limits.is_second_read
         or want.current_leader_epoch != partition.leader_epoch
     ):
         return False
@@ -120,7 +119,7 @@ def _grown(want: SessionPartition, limits: FetchLimits, left: int, nothing_yet: 
     both are checked again here.
     """
     partition, follower = want.still, limits.follower
-    if partition is None or follower is None or not follower.is_second_read or limits.check_crcs:
+    if partition is None or follower is None or not limits.is_second_read or limits.check_crcs:
         return None
     if limits.may_read is not None and not limits.may_read(want.resolved_name):
         return None
@@ -130,36 +129,16 @@ def _grown(want: SessionPartition, limits: FetchLimits, left: int, nothing_yet: 
     offsets, offset = log.offsets, want.fetch_offset
     if not (offsets.log_start_offset <= offset < offsets.log_end_offset) or leading.is_throttled(follower.broker_id):
         return None
-    data = FetchResponse.PartitionData(
-        partition_index=want.index,
-        high_watermark=offsets.high_watermark,
-        last_stable_offset=offsets.last_stable_offset,
-        log_start_offset=offsets.log_start_offset,
-        aborted_transactions=None,
-        records=NO_RECORDS,
-    )
-    if left > 0 or nothing_yet:
-        max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)
-        data.records = leading.read(offset, max_bytes, min_one_batch=nothing_yet)
-    return PartitionRead(want, partition, data)
+    if left <= 0 and not nothing_yet:
+        return None
+    max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)
+    return PartitionRead(want, partition, leading.read(offset, max_bytes, min_one_batch=nothing_yet))
 
 
 def second_read(limits: FetchLimits) -> FetchLimits:
-    """The limits of the read after a wait. It does not note a follower's offsets again, which are old by then."""
-    if limits.follower is None:
-        return limits
-    broker_id, broker_epoch, _ = limits.follower
-    # dataclasses.replace takes 2 us more, for each of the followers that wait for a produce.
-    return FetchLimits(
-        limits.max_bytes,
-        limits.isolation_level,
-        FetchingFollower(broker_id, broker_epoch, is_second_read=True),
-        limits.check_crcs,
-        limits.max_partition_bytes,
-        limits.only_leader,
-        limits.consumer,
-        limits.may_read,
-    )
+    """The same limits, for the read after a wait. A follower's offsets are old by then, so it does not note them."""
+    limits.is_second_read = True
+    return limits
 
 
 def read_in_steps(partitions: Partitions, wanted: Iterable[SessionPartition], limits: FetchLimits) -> Steps[FetchRead]:
@@ -167,7 +146,7 @@ def read_in_steps(partitions: Partitions, wanted: Iterable[SessionPartition], li
     result = FetchRead([], 0, False, limits.follower)
     follower, looks = limits.follower, 0
     for want in wanted:
-        if follower is not None and _passes_over(want, follower):
+        if follower is not None and _passes_over(want, limits, follower):
             result.still.append(want)
             looks += 1
         else:

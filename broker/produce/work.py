@@ -154,9 +154,10 @@ class ProduceWork:
         self._record_work = record_work
         self._missing = 1 + len(later)
         self._replicating: dict[int, PartitionProduceResponse] = {}
-        if self.unreplicated or (self.acks == -1 and any(one[0].leading is not None for one in later)):
-            self._timer = wait_for_replicas(self._time_is_up)
         yield from self._await_replicas()
+        # Only now: setting a timer takes a while, and the followers need not wait for it.
+        if self._replicating or (self.acks == -1 and any(one[0].leading is not None for one in later)):
+            self._timer = wait_for_replicas(self._time_is_up)
         for one in later:
             self._append_later(one)
             yield

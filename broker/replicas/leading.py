@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...protocol.errors import ErrorCode, KafkaError, error_of
+from ...protocol.messages.fetch import FetchResponse
 from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
-from ...protocol.messages.structure import Records
 from ...storage.log.log import Log
 from ..metadata.image import LeaderRecoveryState, PartitionImage
 from ..metrics.replica_state import IsrChanges
@@ -87,9 +87,9 @@ class Leading:
         self._common = common
         self._waiting: deque[tuple[int, Replicated]] = deque()
         self._unseen = UnseenAppends()
-        self._shared: tuple[int, int, bytes] | None = None
-        """The last small read of a follower, for the other followers: the offset, the log end offset at that time, and
-        the bytes."""
+        self._shared: tuple[int, int, int, FetchResponse.PartitionData] | None = None
+        """The last small read of a follower, for the other followers: the offset, log end and log start offset at that
+        time, and the answer. It is dropped when the high watermark rises."""
         self.is_reassigning = False
         self._followers: dict[Waiter, None] = {}
         self._deletions: list[tuple[int, Replicated]] = []
@@ -126,16 +126,15 @@ class Leading:
     def appended(self, end_offset: int, size: int) -> None:
         """The log has grown to ``end_offset`` by ``size`` bytes: wakes the followers that wait."""
         self._unseen.appended(end_offset, size)
-        self._isr.appended(self._log.log_end_offset, self._common.clock_ms())
+        self._isr.appended(self._log.offsets.log_end_offset, self._common.clock_ms())
         self._carry_out()
         for waiter in list(self._followers):
             waiter(size)
 
     def fetched(self, replica_id: int, broker_epoch: int, offset: int, log_start_offset: int) -> None:
         """Notes that a follower has everything below ``offset``. Call :meth:`InSyncReplicas.check_follower` first."""
-        self._isr.fetched(
-            replica_id, broker_epoch, offset, log_start_offset, self._log.log_end_offset, self._common.clock_ms()
-        )
+        end_offset = self._log.offsets.log_end_offset
+        self._isr.fetched(replica_id, broker_epoch, offset, log_start_offset, end_offset, self._common.clock_ms())
         self._carry_out()
 
     def preferred_read_replica(self, rack: str, listener_name: str, offset: int) -> int | None:
@@ -178,18 +177,31 @@ class Leading:
         offsets = self._log.offsets
         return offsets.log_end_offset == offset and offsets.latest_epoch == last_epoch
 
-    def read(self, offset: int, max_bytes: int, *, min_one_batch: bool) -> Records:
+    def read(self, offset: int, max_bytes: int, *, min_one_batch: bool) -> FetchResponse.PartitionData:
         """Reads up to the end of the log, for a follower. See :meth:`Log.read`.
 
-        The followers read the same small batch one after the other: the second gets the bytes of the first.
+        The followers read the same small batch one after the other, so the second gets the answer of the first. Do not
+        change the answer.
         """
-        end_offset, shared = self._log.log_end_offset, self._shared
-        if shared is not None and shared[0] == offset and shared[1] == end_offset and len(shared[2]) <= max_bytes:
-            return shared[2]
-        data = self._log.read(offset, max_bytes, min_one_batch=min_one_batch).data
-        if isinstance(data, bytes) and len(data) <= SHARED_BYTES:
-            self._shared = offset, end_offset, data
-        return data
+        log, shared = self._log, self._shared
+        offsets = log.offsets
+        end_offset, start_offset = offsets.log_end_offset, offsets.log_start_offset
+        if shared is not None and shared[:3] == (offset, end_offset, start_offset):
+            answer = shared[3]
+            if len(answer.records or b"") <= max_bytes:
+                return answer
+        records = log.read(offset, max_bytes, min_one_batch=min_one_batch).data
+        answer = FetchResponse.PartitionData(
+            partition_index=self._index,
+            high_watermark=offsets.high_watermark,
+            last_stable_offset=offsets.last_stable_offset,
+            log_start_offset=start_offset,
+            aborted_transactions=None,
+            records=records,
+        )
+        if isinstance(records, bytes) and 0 < len(records) <= SHARED_BYTES:
+            self._shared = offset, end_offset, start_offset, answer
+        return answer
 
     def has_more(self, offset: int) -> bool:
         """Whether the log has grown beyond ``offset``, or this leadership has ended."""
@@ -256,9 +268,9 @@ class Leading:
     def _carry_out(self) -> None:
         """Carries out what InSyncReplicas has decided: moves the log's high watermark, sends a change of the ISR. Also
         answers DeleteRecords requests that the low watermark has reached."""
-        isr = self._isr
-        if isr.high_watermark != self._log.high_watermark:
-            self._log.offsets.set_high_watermark(isr.high_watermark)
+        isr, offsets = self._isr, self._log.offsets
+        if isr.high_watermark != offsets.high_watermark:
+            offsets.set_high_watermark(isr.high_watermark)
             self._high_watermark_rose(isr.high_watermark)
         if self._deletions:
             self._answer_deletions()

@@ -145,7 +145,7 @@ def response_encoder(cls: type[Message], version: int) -> ResponseEncoder:
 
     def encode_response(message: Message, correlation_id: int) -> list[Any]:
         parts = encode_body(message)
-        size = head_size + sum(len(part) for part in parts)
+        size = head_size + sum(map(len, parts))
         head = pack(size, correlation_id) + tail
         if parts:
             parts[0] = head + parts[0]

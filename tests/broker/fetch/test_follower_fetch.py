@@ -238,15 +238,20 @@ async def test_fetch_of_a_session_that_is_no_proof_moves_nothing(
     assert path.partition(0).log.high_watermark == 0
 
 
-async def test_followers_get_the_same_bytes_of_one_read(path: AppendPath) -> None:
+async def test_followers_get_the_same_answer_of_one_read(path: AppendPath) -> None:
     await path.produce({0: batch()}, acks=1)
     leading = path.partition(0).leading
     assert leading is not None
     first = leading.read(0, 1 << 20, min_one_batch=True)
+    size = len(first.records or b"")
+    assert leading.read(0, size - 1, min_one_batch=False).records == b"", "too large for this one"
     assert leading.read(0, 1 << 20, min_one_batch=True) is first
     await path.produce({0: batch()}, acks=1)
-    assert len(leading.read(0, 1 << 20, min_one_batch=True)) == 2 * len(first), "the log has grown"
-    assert leading.read(0, len(first) - 1, min_one_batch=False) == b"", "too large for this one"
+    assert len(leading.read(0, 1 << 20, min_one_batch=True).records or b"") == 2 * size, "the log has grown"
+    assert leading.read(1, 1 << 20, min_one_batch=True).log_start_offset == 0
+    path.partition(0).log.offsets.set_high_watermark(1)
+    path.partition(0).log.offsets.increment_log_start_offset(1)
+    assert leading.read(1, 1 << 20, min_one_batch=True).log_start_offset == 1
 
 
 async def test_end_of_a_leadership_answers_the_fetch_that_waits(path: AppendPath) -> None:
