@@ -90,6 +90,14 @@ CHECK_EVERY_S = 5
 NO_BROKER_AFTER_S = 5
 SERVING = frozenset({"serve", "test-broker"})
 """The commands that are brokers."""
+STARTS_A_BROKER = re.compile(
+    r"/etc/(?:kafka|confluent)/docker/(?:run|launch)\b|\bkafka-server-start\b"
+    r"|\bodradek(?:-entrypoint)?[\"']?\s+[\"']?(?:serve|test-broker)\b"
+)
+"""What a script that starts a broker contains."""
+SCRIPT_CHARACTERS = 65_536
+"""How much of a script is read."""
+SHELLS = frozenset({"sh", "bash"})
 WAIT_MS = 4000
 ZOOKEEPER_WAIT_MS = 30_000
 """How long ``kafka-configs --zookeeper`` waited for a connection: 30 s, as in Kafka's ``ConfigCommand``."""
@@ -307,20 +315,42 @@ def serves(commands: Iterable[Sequence[str]]) -> bool:
     return any(SERVING & {*words} and any("odradek" in word for word in words) for words in commands)
 
 
-def running() -> Iterator[list[str]]:
-    """The command lines of the container's processes."""
+def running() -> Iterator[tuple[str, list[str]]]:
+    """The working directories, as paths that this process can open, and the command lines of the container's
+    processes."""
     for process in os.listdir("/proc"):
         if process.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{process}/cmdline", "rb") as file:
-                yield file.read().decode(errors="replace").split("\0")
+                yield f"/proc/{process}/cwd", file.read().decode(errors="replace").split("\0")
 
 
-def health_command(address: str, age_s: float, has_broker: bool) -> list[str]:
-    """What the health check runs. ``has_broker``: a broker runs in the container.
+def will_serve(processes: Iterable[tuple[str, Sequence[str]]]) -> bool:
+    """Whether one of these processes is a script that starts a broker: text after ``sh -c``, or a file that a shell
+    runs."""
+    return any(
+        STARTS_A_BROKER.search(text)
+        for directory, words in processes
+        if os.path.basename(words[0]) in SHELLS
+        for text in (" ".join(words), *(content(os.path.join(directory, word)) for word in words[1:]))
+    )
+
+
+def content(path: str) -> str:
+    """The beginning of a text file; empty if there is none at ``path``."""
+    with contextlib.suppress(OSError, ValueError):
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
+                return file.read(SCRIPT_CHARACTERS)
+    return ""
+
+
+def health_command(address: str, age_s: float, expects_broker: bool) -> list[str]:
+    """What the health check runs. ``expects_broker``: a broker runs in the container, or a script will start one.
 
     A container that runs another command (``docker run odradek sleep infinity``) is healthy after NO_BROKER_AFTER_S.
-    Until then a script may still start a broker. The images that this one replaces have no health check, and modules of
-    Testcontainers wait for the health of such a container.
+    Until then a script may still start a broker that it does not name, as one that waits for another script does. The
+    images that this one replaces have no health check, and modules of Testcontainers wait for the health of such a
+    container.
 
     Docker begins the first check after a second, and the next ones a second after the last. While the broker is new, a
     check tries until the broker answers, so that the container is healthy as soon as it does. Later ones sleep first,
@@ -328,7 +358,7 @@ def health_command(address: str, age_s: float, has_broker: bool) -> list[str]:
     build an image with it.)
     """
     check = ["odradek", "health", "--bootstrap-server", address]
-    if not has_broker and age_s > NO_BROKER_AFTER_S:
+    if not expects_broker and age_s > NO_BROKER_AFTER_S:
         return ["true"]
     if age_s < NEW_FOR_S:
         return [*check, "--wait", str(WAIT_MS)]
@@ -377,7 +407,9 @@ def main() -> None:
             print(properties(os.environ, text, has_file), end="")
             return
         else:
-            run = health_command(health_address(os.environ, text, has_file), broker_age_s(), serves(running()))
+            processes = list(running())
+            expects = serves(words for _, words in processes) or will_serve(processes)
+            run = health_command(health_address(os.environ, text, has_file), broker_age_s(), expects)
     else:
         run = command(sys.argv[1:], os.environ, has_file)
         if run[0] != "odradek" and not sys.stdin.isatty():

@@ -1,8 +1,10 @@
 """The image's entry point as a function from arguments and environment to the command to run."""
 
+import os
 import shlex
 import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -210,8 +212,8 @@ def test_the_health_check_asks_the_first_listener(environ: dict[str, str], text:
 def test_a_new_broker_is_checked_every_second_and_an_old_one_every_five() -> None:
     assert "HEALTHCHECK --interval=1s " in (DOCKER / "Dockerfile").read_text()
     check = ["odradek", "health", "--bootstrap-server", "localhost:9092"]
-    assert entrypoint.health_command("localhost:9092", 1.5, has_broker=True) == [*check, "--wait", "4000"]
-    later = entrypoint.health_command("localhost:9092", 31, has_broker=True)
+    assert entrypoint.health_command("localhost:9092", 1.5, expects_broker=True) == [*check, "--wait", "4000"]
+    later = entrypoint.health_command("localhost:9092", 31, expects_broker=True)
     assert later == ["sh", "-c", 'sleep 4; exec "$0" "$@"', *check]
     at_once = [*later[:2], later[2].replace("sleep 4", ":"), "echo", *later[4:]]
     assert subprocess.run(at_once, capture_output=True, text=True, check=True).stdout.split() == check[1:]
@@ -287,5 +289,36 @@ def test_a_container_without_a_broker_is_healthy_after_a_while(command: str, is_
         assert (entrypoint.health_command("here:1", age_s, is_broker) != ["true"]) is asks
 
 
+@pytest.mark.parametrize(
+    ("command", "expects"),
+    [
+        ("sh -c 'sleep 10; /etc/confluent/docker/run'", True),
+        ("sh -c 'sleep 10; exec /etc/kafka/docker/run'", True),
+        ("bash -c 'sleep 10; kafka-server-start.sh /etc/kafka/server.properties'", True),
+        ("sh -c 'sleep 10; odradek serve'", True),
+        ("sh -c 'sleep 10; \"odradek\" \"test-broker\"'", True),
+        ("sh later.sh", True),
+        ("/bin/bash later.sh with arguments", True),
+        ("sh other.sh", False),
+        ("sh missing.sh", False),
+        ("sh directory", False),
+        ("sh program.bin", False),
+        ("tail -f later.sh", False),
+        ("sh -c 'sleep infinity'", False),
+        ("sh -c 'odradek topics --create --topic serve'", False),
+        ("sh -c 'while [ ! -f /testcontainers_start.sh ]; do sleep 0.1; done; /testcontainers_start.sh'", False),
+    ],
+)
+def test_a_script_that_starts_a_broker_is_known_before_it_does(tmp_path: Path, command: str, expects: bool) -> None:
+    start = "sleep 10\nexec /etc/kafka/docker/run\n"
+    (tmp_path / "later.sh").write_text(start)
+    (tmp_path / "other.sh").write_text("sleep 10\n")
+    (tmp_path / "program.bin").write_bytes(b"\x7fELF\xff" + start.encode())
+    (tmp_path / "directory").mkdir()
+    assert entrypoint.will_serve([(str(tmp_path), shlex.split(command))]) is expects
+
+
 def test_the_processes_of_this_machine_are_seen() -> None:
-    assert any("pytest" in " ".join(words) for words in entrypoint.running())
+    assert any("pytest" in " ".join(words) for _, words in entrypoint.running())
+    own = next(directory for directory, _ in entrypoint.running() if f"/proc/{os.getpid()}/" in directory)
+    assert Path(own).resolve() == Path.cwd()

@@ -234,3 +234,17 @@ def test_a_container_that_runs_another_command_is_healthy(image: Image) -> None:
     """As in tests of Testcontainers' module for Node, where it holds Kafka's tools."""
     with Container(image, arguments=("bash", "-c", "sleep infinity")) as container:
         container.start()
+
+
+def test_a_container_whose_script_starts_a_broker_later_is_healthy_when_that_serves(image: Image) -> None:
+    script = "until [ -e /tmp/go ]; do sleep 0.1; done; /etc/confluent/docker/run"
+    with Container(image, arguments=("sh", "-c", script)) as container:
+        container.start_unwatched()
+        while (status := container.state()["Health"]["Status"]) == "starting":
+            pass
+        assert status == "unhealthy"
+        container.execute("touch", "/tmp/go")
+        while (status := container.state()["Health"]["Status"]) == "unhealthy":
+            pass
+        assert status == "healthy"
+        assert container.execute("odradek", "health", "--bootstrap-server", "localhost:9092").startswith("healthy")
