@@ -123,7 +123,7 @@ def test_rust(image: Image) -> None:
 
 
 def program_or_skip(name: str) -> str:
-    """The path of a program; without it the test is skipped, or fails in CI."""
+    """The path of a program. Without it the test is skipped; in CI a skipped test fails (``tests/conftest.py``)."""
     path = shutil.which(name)
     if path is None:
         pytest.skip(f"needs {name}")
