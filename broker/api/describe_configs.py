@@ -23,7 +23,7 @@ from ..config.describe import (
 )
 from ..dispatch.request import RequestContext
 from ..metadata.decision import ApiError
-from ..metadata.image import ResourceType
+from ..metadata.image import Endpoint, ResourceType
 from ..metadata.published import PublishedMetadata
 from ..metadata.topic_names import check_topic_name
 from ..server.broker import Broker
@@ -131,7 +131,8 @@ def _describe(
         if not name:
             return partial(describe_cluster_defaults, cluster)
         _check_broker_id(metadata, name, " or empty string,")
-        return partial(describe_broker, server, cluster, own, _advertised(metadata))
+        takes = not broker.is_cluster_member
+        return partial(describe_broker, server, cluster, own, _advertised_at_start(broker), takes_addresses=takes)
     if kind == ResourceType.BROKER_LOGGER:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
@@ -146,9 +147,14 @@ def _describe(
     return partial(describe_group, server, overrides, cluster, own)
 
 
-def _advertised(metadata: PublishedMetadata) -> str:
-    """The addresses for clients, in the form of ``advertised.listeners``."""
-    endpoints = metadata.image.brokers[metadata.node_id].endpoints.values()
+def _advertised_at_start(broker: Broker) -> str:
+    """The addresses for clients without a dynamic ``advertised.listeners``, in the form of that key."""
+    metadata = broker.metadata
+    endpoints: Iterable[Endpoint]
+    if broker.is_cluster_member:
+        endpoints = metadata.image.brokers[metadata.node_id].endpoints.values()
+    else:
+        endpoints = broker.controller.endpoints_under(None)
     return ",".join(f"{one.name}://{f'[{one.host}]' if ':' in one.host else one.host}:{one.port}" for one in endpoints)
 
 

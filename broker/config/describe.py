@@ -6,7 +6,7 @@ Kafka's own prose isn't repeated: the documentation is the sentence of ``effecti
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from .definition import KeyDefinition, client_metrics_keys, dynamic_only_keys, group_keys, server_keys, topic_keys
@@ -14,7 +14,7 @@ from .effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from .group_config import group_values
 from .security import is_security
 from .server_config import ServerConfig
-from .stored import READ_AT_START, broker_problem, problem
+from .stored import ADVERTISED, READ_AT_START, broker_problem, problem
 from .topic_config import topic_values
 from .typed_values import OUR_DEFAULTS, our_defaults
 from .values import Value, format_value, parse_value
@@ -42,7 +42,7 @@ WIRE_TYPES = {
 }
 """The numbers of DescribeConfigsResponse.ConfigType."""
 
-IMPLIED = frozenset({*OUR_DEFAULTS, "process.roles", "advertised.listeners"})
+IMPLIED = frozenset({*OUR_DEFAULTS, "process.roles", ADVERTISED})
 """Keys that are optional here, but that a Kafka with the same behaviour needs in its file."""
 
 _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
@@ -102,7 +102,7 @@ class BrokerLayers:
         if "log.dirs" in given:
             del implied["log.dir"]
         if self.advertised is not None:
-            implied |= {"process.roles": "broker,controller", "advertised.listeners": self.advertised}
+            implied |= {"process.roles": "broker,controller", ADVERTISED: self.advertised}
         return {**implied, **given}
 
     def synonyms(self, name: str, names: tuple[str, ...], *, sensitive: bool) -> tuple[Synonym, ...]:
@@ -156,18 +156,30 @@ def _broker_type(name: str) -> str | None:
 
 
 def describe_broker(
-    server: ServerConfig, cluster: Mapping[str, str], broker: Mapping[str, str], advertised: str | None = None
+    server: ServerConfig,
+    cluster: Mapping[str, str],
+    broker: Mapping[str, str],
+    advertised: str | None = None,
+    *,
+    takes_addresses: bool = False,
 ) -> list[DescribedConfig]:
     """Every broker key: ``cluster`` and ``broker`` are the dynamic configs of all brokers and of this one.
 
-    ``advertised`` is the computed value of ``advertised.listeners`` if that is not set. Kafka's internal keys appear if
-    they are set.
+    ``advertised``: the value of ``advertised.listeners`` as computed at the start, if that is not set.
+    ``takes_addresses``: whether this broker can change its own ``advertised.listeners`` at run time. Kafka's internal
+    keys appear if they are set.
     """
     cluster, broker = _served(cluster), _served(broker)
+    cluster.pop(ADVERTISED, None)
+    if not takes_addresses:
+        broker.pop(ADVERTISED, None)
     layers = BrokerLayers(server, cluster, broker, advertised)
     now = server.with_dynamic(cluster, broker)
     visible = [name for name, definition in server_keys().items() if not definition.internal]
-    return [_broker_entry(layers, now, name) for name in sorted({*visible, *now.originals})]
+    entries = [_broker_entry(layers, now, name) for name in sorted({*visible, *now.originals})]
+    if takes_addresses:
+        entries = [replace(one, read_only=False) if one.name == ADVERTISED else one for one in entries]
+    return entries
 
 
 def _broker_entry(layers: BrokerLayers, now: ServerConfig, name: str) -> DescribedConfig:

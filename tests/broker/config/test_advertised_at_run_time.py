@@ -4,14 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.metadata.image import Endpoint
+from odradek.broker.api import describe_configs
+from odradek.broker.config.describe import ConfigSource, describe_broker
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.dispatch.request import RequestContext
+from odradek.broker.metadata.image import Endpoint, ResourceType
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResponse
+from odradek.protocol.steps import run_to_end
 
-from .config_changes import alter, replace, run
+from .config_changes import NOW_MS, alter, replace, run
 
 KEY = "advertised.listeners"
 NEW = "PLAINTEXT://broker.example:19092"
+STATIC, DYNAMIC = ConfigSource.STATIC_BROKER_CONFIG, ConfigSource.DYNAMIC_BROKER_CONFIG
 
 
 def addresses(server: BrokerServer) -> list[Endpoint]:
@@ -68,3 +75,39 @@ def test_it_is_an_address_of_one_broker(tmp_path: Path) -> None:
         assert alter(server, {KEY: NEW}, "") == expected
 
     run(tmp_path, work)
+
+
+def described(server: BrokerServer) -> DescribeConfigsResponse.DescribeConfigsResourceResult:
+    """The entry of the key in an answer of DescribeConfigs, with its synonyms."""
+    resource = DescribeConfigsRequest.DescribeConfigsResource(ResourceType.BROKER, "1", [KEY])
+    answers: list[DescribeConfigsResponse] = []
+    request = DescribeConfigsRequest([resource], include_synonyms=True)
+    context = RequestContext(describe_configs.API_KEY, 4, "client", "127.0.0.1", "PLAINTEXT", 1, NOW_MS)
+    run_to_end(describe_configs.handle(server.broker, request, context, answers.append))
+    [entry] = answers[0].results[0].configs
+    return entry
+
+
+def test_a_description_shows_the_address_now_and_that_of_the_start(tmp_path: Path) -> None:
+    async def change(server: BrokerServer) -> None:
+        at_start = f"PLAINTEXT://127.0.0.1:{server.listeners[0].port}"
+        entry = described(server)
+        assert (entry.value, entry.read_only, entry.config_source) == (at_start, False, STATIC)
+        assert alter(server, {KEY: NEW}) == (ErrorCode.NONE, None)
+        entry = described(server)
+        assert (entry.value, entry.read_only, entry.config_source) == (NEW, False, DYNAMIC)
+        assert [(one.value, one.source) for one in entry.synonyms] == [(NEW, DYNAMIC), (at_start, STATIC)]
+
+    async def look(server: BrokerServer) -> None:
+        at_start = f"PLAINTEXT://127.0.0.1:{server.listeners[0].port}"
+        assert [one.value for one in described(server).synonyms] == [NEW, at_start]
+
+    run(tmp_path, change, look)
+
+
+def test_a_broker_that_can_not_change_it_shows_only_the_address_of_the_start() -> None:
+    server = ServerConfig.load(None, [], {})
+    entries = describe_broker(server, {KEY: NEW}, {KEY: NEW}, "PLAINTEXT://a:1")
+    [entry] = [one for one in entries if one.name == KEY]
+    assert (entry.value, entry.read_only, entry.source) == ("PLAINTEXT://a:1", True, STATIC)
+    assert [one.value for one in entry.synonyms] == ["PLAINTEXT://a:1"]
