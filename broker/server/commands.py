@@ -204,11 +204,11 @@ def write_ready_file(path: Path, running: RunningBroker) -> None:
     """Writes the bound addresses atomically: a reader never sees a partial file."""
     advertised = running.advertised
     facts = {
-        "bootstrap.servers": f"{bracketed(advertised[0].host)}:{advertised[0].port}",
-        "cluster.id": running.broker.metadata.cluster_id,
+        "bootstrap_servers": f"{bracketed(advertised[0].host)}:{advertised[0].port}",
+        "cluster_id": running.broker.metadata.cluster_id,
         "listeners": {e.name: {"host": e.host, "port": e.port} for e in advertised},
-        "log.dirs": [str(directory.resolve()) for directory in running.data_directories],
-        "node.id": running.broker.metadata.node_id,
+        "log_dirs": [str(directory.resolve()) for directory in running.data_directories],
+        "node_id": running.broker.metadata.node_id,
         "pid": os.getpid(),
     }
     unfinished = path.with_name(path.name + ".tmp")

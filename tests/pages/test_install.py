@@ -134,7 +134,7 @@ def test_make_run_installs_and_serves(checkout: Path, serving: subprocess.Popen[
 
     eventually("make run serves", serves, patience_s=PATIENCE_S)
     described = json.loads(ready.read_text())
-    assert AdminClient({"bootstrap.servers": described["bootstrap.servers"]}).list_topics(timeout=60).brokers
+    assert AdminClient({"bootstrap.servers": described["bootstrap_servers"]}).list_topics(timeout=60).brokers
     assert (checkout / "data" / "meta.properties").is_file()
     serving.terminate()
     assert "stopped cleanly" in serving.communicate()[0]

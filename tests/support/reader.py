@@ -64,8 +64,7 @@ class Reader:
                     return ready.exists()
 
                 eventually(lambda: f"{command}\n{log.read_text()}", serves, patience_s=START_TIMEOUT_S)
-                described = json.loads(ready.read_text())
-                yield described.get("bootstrap.servers") or described["bootstrap_servers"]
+                yield json.loads(ready.read_text())["bootstrap_servers"]
                 process.terminate()
                 assert process.wait() == 0, log.read_text()
             finally:

@@ -3,6 +3,7 @@
 Everything runs outside the repository, where ``odradek`` is what pip installed.
 """
 
+import json
 import re
 import shutil
 import signal
@@ -69,9 +70,7 @@ def served(python: Path, directory: Path) -> Iterator[str]:
 
     try:
         eventually(lambda: "it serves\n" + (directory / "log").read_text(), is_ready, patience_s=START_TIMEOUT_S)
-        address = re.search(r'"bootstrap.servers": "([^"]+)"', ready.read_text())
-        assert address
-        yield address[1]
+        yield json.loads(ready.read_text())["bootstrap_servers"]
         process.send_signal(signal.SIGTERM)
         assert process.wait(START_TIMEOUT_S) == 0, (directory / "log").read_text()
     finally:

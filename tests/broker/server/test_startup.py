@@ -126,10 +126,10 @@ def test_it_says_where_it_listens_where_the_data_is_and_how_to_stop_it(tmp_path:
         assert f"data in {broker.log_dir.resolve()}" in line
         assert "SIGTERM" in line
         ready = json.loads((tmp_path / "ready.json").read_text())
-        assert ready["bootstrap.servers"] == broker.bootstrap_servers
-        assert ready["log.dirs"] == [str(broker.log_dir.resolve())]
+        assert ready["bootstrap_servers"] == broker.bootstrap_servers
+        assert ready["log_dirs"] == [str(broker.log_dir.resolve())]
         assert ready["pid"] == broker.pid
-        assert len(ready["cluster.id"]) == 22
+        assert len(ready["cluster_id"]) == 22
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
@@ -152,11 +152,11 @@ def test_a_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> No
 
 def test_a_kill_leaves_the_directory_to_the_next_start(tmp_path: Path) -> None:
     with OurBroker(tmp_path) as broker:
-        cluster = json.loads((tmp_path / "ready.json").read_text())["cluster.id"]
+        cluster = json.loads((tmp_path / "ready.json").read_text())["cluster_id"]
         broker.kill()
         assert not (broker.log_dir / ".kafka_cleanshutdown").exists()
         broker.start()
-        assert json.loads((tmp_path / "ready.json").read_text())["cluster.id"] == cluster
+        assert json.loads((tmp_path / "ready.json").read_text())["cluster_id"] == cluster
 
 
 def serve_beside(log_dir: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
