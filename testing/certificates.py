@@ -69,10 +69,11 @@ class IssuedCertificate:
 class CertificateAuthority:
     """Issues certificates. Each object is a root of its own: one does not trust certificates of another."""
 
-    def __init__(self, name: str = "Odradek test authority") -> None:
+    def __init__(self, name: str = "Odradek test authority", *, days: int = DAYS) -> None:
+        """``days``: how long its certificate is valid; a negative number makes an expired one."""
         self.key = ec.generate_private_key(ec.SECP256R1())
         subject = common_name(name)
-        self.certificate = _builder(subject, subject, self.key, DAYS, is_authority=True).sign(self.key, hashes.SHA256())
+        self.certificate = _builder(subject, subject, self.key, days, is_authority=True).sign(self.key, hashes.SHA256())
         self.intermediates: tuple[x509.Certificate, ...] = ()
 
     @property
