@@ -9,6 +9,8 @@ import os
 import sys
 from importlib import import_module
 
+from . import __version__
+
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("odradek.broker.server.serve_options:serve", "run a broker"),
     "test-broker": (
@@ -122,6 +124,8 @@ SAME_NAMES = (
 KAFKA_TOOLS = {**RENAMED_TOOLS, **{f"kafka-{name}": name for name in SAME_NAMES}}
 """Tool of Kafka -> the command that does the same. The program takes either name (``kafka-topics``,
 ``kafka-topics.sh``), so that the image has the tools under the paths that scripts call."""
+LIKENESS = 0.62
+"""How similar a name must be to be what was meant: ``dump`` is to ``dump-log``, ``stop`` is not to ``topics``."""
 PREFIXES_OF_KAFKA = ("kafka-", "connect-", "zookeeper-")
 
 
@@ -176,9 +180,7 @@ def run_command(arguments: list[str]) -> int:
         print(usage())
         return 0 if arguments else 2
     if arguments[0] == "-V" or "--version" in arguments:
-        from importlib.metadata import version
-
-        print(f"odradek {version('odradek')}")
+        print(f"odradek {__version__}")
         return 0
     if arguments[0] == "--kafka-tools":
         print("\n".join(sorted(KAFKA_TOOLS)))
@@ -198,15 +200,21 @@ def unknown(arguments: list[str]) -> int:
     """Says what to use in place of a command that does not exist. Returns the exit code."""
     from difflib import get_close_matches
 
-    from .client.commands.absent_tools import instead_of
+    from .client.commands.absent_tools import COMMAND_OF_WORD, instead_of
 
+    given = arguments[0]
+    if given.startswith("-"):
+        print(f"odradek: {given}: options follow a command. 'odradek --help' lists the commands.", file=sys.stderr)
+        return 2
     instead = instead_of(arguments)
     if instead is not None:
-        print(f"odradek: {arguments[0]} is not here: {instead}", file=sys.stderr)
+        print(f"odradek: {given} is not here: {instead}", file=sys.stderr)
         return 2
-    meant = get_close_matches(arguments[0].removesuffix(".sh"), [*COMMANDS, *KAFKA_TOOLS], n=1)
-    hint = f" Did you mean '{meant[0]}'?" if meant else ""
-    print(f"odradek: unknown command '{arguments[0]}'.{hint} 'odradek --help' lists them.", file=sys.stderr)
+    name = given.removesuffix(".sh")
+    command = KAFKA_TOOLS.get(f"kafka-{name}") or COMMAND_OF_WORD.get(name)
+    meant = [command] if command else get_close_matches(name, [*COMMANDS, *KAFKA_TOOLS], 1, LIKENESS)
+    hint = f" Did you mean 'odradek {meant[0]}'?" if meant else ""
+    print(f"odradek: unknown command '{given}'.{hint} 'odradek --help' lists the commands.", file=sys.stderr)
     return 2
 
 

@@ -64,9 +64,34 @@ COMMAND_OF_CLASS = {
 """A class of ``kafka-run-class.sh`` without its package -> the command that does the same."""
 
 
+COMMAND_OF_WORD = {
+    "broker": "serve",
+    "brokers": "cluster list-endpoints",
+    "create": "topics --create",
+    "delete": "topics --delete",
+    "describe": "topics --describe",
+    "lag": "groups --describe --all-groups",
+    "list": "topics --list",
+    "ls": "topics --list",
+    "offsets": "get-offsets",
+    "run": "serve",
+    "server": "serve",
+    "start": "serve",
+    "status": "health",
+    "users": "configs --describe --entity-type users",
+    "version": "--version",
+}
+"""A word that is not a command -> the command that it most likely means."""
+
+
 def instead_of(arguments: list[str]) -> str | None:
-    """A text: what to use instead of ``arguments`` (program and arguments). None if it is not Kafka's program."""
+    """A text: what to use instead of ``arguments`` (program and arguments). None if it is not Kafka's program.
+
+    Kafka's programs are known without ``kafka-``, too.
+    """
     tool = arguments[0].removesuffix(".sh")
+    if f"kafka-{tool}" in INSTEAD_OF_TOOL or tool == "run-class":
+        tool = f"kafka-{tool}"
     if tool != "kafka-run-class":
         return INSTEAD_OF_TOOL.get(tool)
     java_class = next((one for one in arguments[1:] if not one.startswith("-")), "")
