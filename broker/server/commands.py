@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ... import __version__
 from ...protocol.errors import KafkaError
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ...storage.files.disk_reserve import FULL
@@ -29,7 +30,6 @@ from ..network.listening import BindError
 from .broker_server import BrokerServer
 from .full_collections import FullCollections
 from .heap_trimming import keep_freed_memory
-from .installed_version import installed_version
 from .logging_setup import count_lines_on, set_up_logging
 from .role import StartStopped
 from .running_broker import RunningBroker
@@ -151,7 +151,7 @@ async def run(
         raise
     listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in running.advertised)
     data = ", ".join(str(path.resolve()) for path in running.data_directories)
-    print(f"odradek {installed_version()} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
+    print(f"odradek {__version__} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
     if acts.announces_as_kafka:
         from .kafkas_lines import announce  # only our image asks for them
 

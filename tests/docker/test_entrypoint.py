@@ -296,7 +296,7 @@ def test_a_container_without_a_broker_is_healthy_after_a_while(command: str, is_
         ("sh -c 'sleep 10; exec /etc/kafka/docker/run'", True),
         ("bash -c 'sleep 10; kafka-server-start.sh /etc/kafka/server.properties'", True),
         ("sh -c 'sleep 10; odradek serve'", True),
-        ("sh -c 'sleep 10; \"odradek\" \"test-broker\"'", True),
+        ('sh -c \'sleep 10; "odradek" "test-broker"\'', True),
         ("sh later.sh", True),
         ("/bin/bash later.sh with arguments", True),
         ("sh other.sh", False),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.server.installed_version import installed_version
+from odradek import __version__
 from odradek.broker.server.random_ids import random_uuid, random_uuid_text
 from support.brokers.our_broker import OurBroker
 
@@ -96,7 +96,7 @@ def test_a_started_broker_has_imported_only_what_serving_needs(tmp_path: Path, s
 
 
 def test_the_version_is_that_of_the_installation() -> None:
-    assert installed_version() == version("odradek")
+    assert __version__ == version("odradek")
 
 
 def test_random_ids_are_those_of_version_4() -> None:
