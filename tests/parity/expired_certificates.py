@@ -13,7 +13,8 @@ API_VERSIONS = bytes.fromhex("0000000c 0012 0000 00000001 0002 6161")
 VALID, LEAF, INTERMEDIATE, ROOT = "valid", "expired", "expired-intermediate", "expired-root"
 INTERMEDIATE_NOT_SENT = "expired-intermediate-not-sent"
 KEY_STORES = (VALID, LEAF, INTERMEDIATE, INTERMEDIATE_NOT_SENT, ROOT)
-"""The key stores, by what has expired in the chain. Only the last but one lacks an intermediate certificate."""
+"""The key stores, by what has expired in the chain. Without the intermediate certificate, INTERMEDIATE_NOT_SENT is as
+INTERMEDIATE."""
 TRUST_ROOT, TRUST_INTERMEDIATE, TRUST_OLD_ROOT = "trusts-root", "trusts-expired-intermediate", "trusts-expired-root"
 TRUST_STORES = (TRUST_ROOT, TRUST_INTERMEDIATE, TRUST_OLD_ROOT)
 """The trust stores. The second one also has the valid root."""

@@ -12,7 +12,6 @@ from odradek.broker.metadata.image import Endpoint, ResourceType
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResponse
-from odradek.protocol.steps import run_to_end
 
 from .config_changes import NOW_MS, alter, replace, run
 
@@ -83,7 +82,8 @@ def described(server: BrokerServer) -> DescribeConfigsResponse.DescribeConfigsRe
     answers: list[DescribeConfigsResponse] = []
     request = DescribeConfigsRequest([resource], include_synonyms=True)
     context = RequestContext(describe_configs.API_KEY, 4, "client", "127.0.0.1", "PLAINTEXT", 1, NOW_MS)
-    run_to_end(describe_configs.handle(server.broker, request, context, answers.append))
+    for _ in describe_configs.handle(server.broker, request, context, answers.append):
+        pass
     [entry] = answers[0].results[0].configs
     return entry
 
