@@ -16,10 +16,8 @@ from ..cluster.cluster import Cluster, ClusterTimes
 from ..cluster.list_offsets import ISOLATION_LEVELS
 from ..errors import ClosedError, ConfigurationError, one_of
 from ..group.config import ClassicSettings, group_config
-from ..group.group import Group, to_commit
 from ..group.handover import Handover, RebalanceListener
-from ..group.offset_commits import CommitCallback
-from ..group.subscription import SubscriptionState
+from ..group.subscription import SubscriptionState, to_commit
 from ..types import ConsumerRecord, GroupMetadata, OffsetAndMetadata, TopicPartition
 from .consumer_base import ConsumerBase
 from .epoch_validation import EpochValidation
@@ -30,6 +28,8 @@ from .positions import FetchCommitted, Positions
 from .upkeep import Upkeep
 
 if TYPE_CHECKING:
+    from ..group.group import Group
+    from ..group.offset_commits import CommitCallback
     from ..security.secured import Secured
 
 __all__ = ["Consumer", "RebalanceListener"]
@@ -141,6 +141,8 @@ class Consumer(ConsumerBase):
             await self._cluster.close()
             raise
         if self._group_config is not None:
+            from ..group.group import Group  # here: a consumer without a group needs none of it
+
             self._group = self._upkeep.group = Group(
                 self._cluster,
                 self._group_config,
@@ -163,7 +165,7 @@ class Consumer(ConsumerBase):
         finally:
             await self._cluster.close()
 
-    async def _release_partitions(self, group: Group) -> None:
+    async def _release_partitions(self, group: "Group") -> None:
         """Gives up all partitions before the consumer leaves the group."""
         if self._subscription.manual:
             await self._commit_before_handover()
@@ -320,7 +322,7 @@ class Consumer(ConsumerBase):
     def commit_async(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None = None,
-        callback: CommitCallback | None = None,
+        callback: "CommitCallback | None" = None,
     ) -> "asyncio.Task[None]":
         """Commits in the background, in the order of the calls, without retries.
 
@@ -346,7 +348,7 @@ class Consumer(ConsumerBase):
         if self._group is not None:
             await self._group.commits.commit_before_handover(self._subscription.consumed)
 
-    def _started_group(self) -> Group:
+    def _started_group(self) -> "Group":
         if self._group is None:
             raise ConfigurationError("only a started consumer with a group_id has a group and committed offsets")
         return self._group

@@ -6,13 +6,16 @@ Source: ``org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer.updat
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..cluster.cluster import Cluster
 from ..errors import BrokerConnectionError
-from ..group.group import Group
 from ..group.subscription import SubscriptionState
 from .epoch_validation import EpochValidation
 from .positions import Positions
+
+if TYPE_CHECKING:
+    from ..group.group import Group
 
 MISSING_TOPICS_CHECK_S = 1.0
 

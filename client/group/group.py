@@ -5,7 +5,7 @@ one. Commits and membership have separate connections, so that a waiting JoinGro
 ``org.apache.kafka.clients.consumer.internals.ConsumerCoordinator``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import CoordinatorConnection
@@ -74,13 +74,3 @@ def _membership(cluster: Cluster, config: GroupConfig, changed: Callable[[], Non
     from .classic_member import ClassicMembership
 
     return ClassicMembership(cluster, coordinator, config, changed)
-
-
-def to_commit(
-    offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
-) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Converts the offsets of a user's call: plain numbers become OffsetAndMetadata."""
-    return {
-        TopicPartition(*partition): OffsetAndMetadata(offset) if isinstance(offset, int) else offset
-        for partition, offset in offsets.items()
-    }

@@ -5,7 +5,7 @@ it must be validated before the next fetch (KIP-320). Source:
 ``org.apache.kafka.clients.consumer.internals.SubscriptionState``.
 """
 
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..cluster.metadata import PartitionMetadata
@@ -122,3 +122,13 @@ class SubscriptionState:
     def without_position(self) -> list[TopicPartition]:
         """The partitions without a position; they need a committed offset or a reset."""
         return [partition for partition, state in self.assigned.items() if state.position is None]
+
+
+def to_commit(
+    offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Converts the offsets of a user's call: plain numbers become OffsetAndMetadata."""
+    return {
+        TopicPartition(*partition): OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+        for partition, offset in offsets.items()
+    }

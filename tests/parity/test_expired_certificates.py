@@ -47,7 +47,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> ExpiredFiles:
 def served(
     request: pytest.FixtureRequest, files: ExpiredFiles, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    """Which broker it is, and the ports of its SSL listeners by their stores."""
+    """The broker, ``ours`` or ``kafka``, and the ports of its SSL listeners by their stores."""
     settings = [(VALID, trust) for trust in TRUST_STORES] + [(key, TRUST_ROOT) for key in KEY_STORES]
     ports = free_ports(len(settings))
     listeners = {f"L{number}": port for number, port in enumerate(ports)}

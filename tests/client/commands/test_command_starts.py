@@ -67,6 +67,7 @@ def test_no_broker_there_is_said_with_the_address(command: str, capfd: pytest.Ca
 HEAVY = {"construct", "cramjam", "numpy", "prometheus_client", "pyarrow", "pyspark", "pytest", "rich", "uvloop"}
 SLOW = {"email", "http", "importlib.metadata", "zipfile"}
 ONLY_TO_ASK_A_BROKER = {"asyncio", "ssl", "logging", "odradek.client.cluster.cluster", "odradek.protocol.codec"}
+OF_A_GROUP = {"odradek.client.group.group", "odradek.protocol.messages.groups"}
 A_REQUEST = {
     "topics": ["--list"],
     "produce": ["--topic", "imported", "--file", os.devnull],
@@ -109,6 +110,8 @@ def test_a_request_imports_only_what_it_needs(command: str, shell: Shell, bootst
     arguments = ["--bootstrap-server", bootstrap, *A_REQUEST[command]]
     loaded = imported_by(f"import {module} as m; assert m.{function}({arguments}) == 0")
     assert not not_wanted(command, loaded)
+    if command == "consume":
+        assert not loaded & OF_A_GROUP
 
 
 @pytest.mark.parametrize(
