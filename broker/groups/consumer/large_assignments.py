@@ -25,25 +25,22 @@ from .topics import TopicsSnapshot
 
 logger = logging.getLogger(__name__)
 
-INLINE_SIZE = 2_000
-"""Up to this number of subscriptions plus partitions, a heartbeat computes the target assignment itself. That takes 5
-ms at most."""
 STEPS_A_TURN = 2
 LOST_AFTER_MS = 10_000
 """A computation that has not begun after this time is requested again: the effects that requested it were dropped."""
 
 
 def is_large(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> bool:
-    """Whether the size of the group, with this member, is above INLINE_SIZE. The size is the number of members times
-    the number of topics, plus the number of partitions."""
+    """Whether the size of the group, with this member, is above ``inline_size``. The size is the number of members
+    times the number of topics, plus the number of partitions."""
     names = group.subscribed_topics.keys() | updated.subscribed_topic_names
     size = (len(group.members) + 1) * len(names)
     for name in names:
-        if size > INLINE_SIZE:
+        if size > core.inline_size:
             return True
         topic_id = core.topics.topic_id(name)
         size += 0 if topic_id is None else core.topics.partition_count(topic_id)
-    return size > INLINE_SIZE
+    return size > core.inline_size
 
 
 def is_under_way(core: GroupRegistry, group_id: str, now_ms: int) -> bool:

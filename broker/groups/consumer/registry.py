@@ -22,6 +22,11 @@ if TYPE_CHECKING:  # a start without consumer groups does not load what serves t
     from .group import ConsumerGroup
 
 
+INLINE_SIZE = 2_000
+"""Up to this number of subscriptions plus partitions, a heartbeat computes the target assignment itself. That takes 5
+ms at most."""
+
+
 class GroupRegistry(ClassicGroupRegistry):
     """Groups by id: an id is in one of ``groups`` (classic), ``consumer_groups`` and ``unserved_groups``."""
 
@@ -30,6 +35,7 @@ class GroupRegistry(ClassicGroupRegistry):
         "consumer_groups",
         "counts",
         "group_configs",
+        "inline_size",
         "resolving",
         "stored_groups",
         "topics",
@@ -53,6 +59,8 @@ class GroupRegistry(ClassicGroupRegistry):
         self.topics = topics
         self.group_configs = group_configs
         self.counts = counts
+        self.inline_size = INLINE_SIZE
+        """The largest group whose target assignment a heartbeat computes (:func:`.large_assignments.is_large`)."""
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.resolving: dict[str, RecordsInSteps | None] = {}
         """The groups whose regular expressions are being resolved; None before the first step."""

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.groups.consumer import large_assignments
 from odradek.broker.groups.consumer.assignment_input import TOPICS_A_STEP, SubscribedTopicIds, member_specs
 from odradek.broker.groups.consumer.group import ConsumerGroup, ResolvedRegularExpression
 from odradek.broker.groups.consumer.member import ConsumerGroupMember
+from odradek.broker.groups.consumer.registry import INLINE_SIZE
 from odradek.broker.groups.effects import GroupEffects, TargetAssignmentDue
 from odradek.broker.groups.memory import GroupMemory
 from odradek.protocol.api_keys import ApiKey
@@ -39,9 +39,10 @@ def _join(harness: Harness, member: str, topics: list[str], instance_id: str | N
     )
 
 
-def _joined(assignor_topics: list[list[str]]) -> Harness:
+def _joined(assignor_topics: list[list[str]], inline_size: int = INLINE_SIZE) -> Harness:
     """A group with all its members; the last one has just joined."""
     harness = Harness(topics={"t": (b"t" * 16, PARTITIONS), "u": (b"u" * 16, 300)})
+    harness.core.inline_size = inline_size
     for number in range(MEMBERS):
         _join(harness, f"member-{number}", assignor_topics[number % len(assignor_topics)])
     return harness
@@ -95,14 +96,13 @@ def _owned(group: Any) -> set[tuple[bytes, int]]:
 
 
 @pytest.mark.parametrize("topics", [SAME, DIFFERENT], ids=["homogeneous", "heterogeneous"])
-def test_it_is_what_one_turn_computes(topics: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_what_one_turn_computes(topics: list[list[str]]) -> None:
     harness = _joined(topics)
     in_steps = _begin(harness)
     assert _settle(harness) >= 3
     assert in_steps.assignment_epoch == in_steps.group_epoch
     assert len(_owned(in_steps)) == PARTITIONS + 300
-    monkeypatch.setattr(large_assignments, "INLINE_SIZE", 10**9)
-    harness = _joined(topics)
+    harness = _joined(topics, inline_size=10**9)
     at_once = _begin(harness)
     assert not harness.core.assigning
     assert at_once.assignment_epoch == in_steps.assignment_epoch
