@@ -7,6 +7,7 @@ the client's message bound the cost of decoding. Source: ``OAuthBearerUnsecuredJ
 import base64
 import binascii
 import json
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...protocol.security.oauthbearer import INVALID_TOKEN
@@ -88,6 +89,12 @@ def _no_number(text: str) -> float:
     raise ValueError(f"{text} is not JSON")
 
 
-def is_number(value: object) -> bool:
-    """Whether a claim is a number of JSON."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def time_claim(claims: Mapping[str, Any], name: str, seconds_max: float) -> int | float | None:
+    """A claim that is a time in seconds; None if the token has none. Raises TokenRefusal if it is not a number up to
+    ``seconds_max``."""
+    value = claims.get(name)
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= seconds_max:
+        return value
+    raise TokenRefusal(f"the token's {name} is not a time")

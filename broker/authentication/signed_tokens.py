@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.algorithms import Algorithm, get_default_algorithms
 from jwt.exceptions import PyJWTError
 
-from .bearer_token import BearerToken, TokenRefusal, is_number, split_token
+from .bearer_token import BearerToken, TokenRefusal, split_token, time_claim
 
 KEY_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), "RSA"),
@@ -190,9 +190,5 @@ def _check_scopes(claim: object, name: str) -> None:
 
 
 def _time(claims: Mapping[str, Any], name: str) -> int | None:
-    value = claims.get(name)
-    if value is None:
-        return None
-    if not is_number(value) or not abs(value) <= MAX_SECONDS:
-        raise TokenRefusal(f"the token's {name} is not a time")
-    return int(value)
+    value = time_claim(claims, name, MAX_SECONDS)
+    return None if value is None else int(value)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...protocol.security.oauthbearer import INSUFFICIENT_SCOPE
-from .bearer_token import BearerToken, TokenRefusal, is_number, split_token
+from .bearer_token import BearerToken, TokenRefusal, split_token, time_claim
 
 PREFIX = "unsecuredValidator"
 MAX_SECONDS = 1e15
@@ -66,12 +66,8 @@ def validate_unsecured(text: str, rules: UnsecuredRules, now_ms: int) -> BearerT
 
 
 def _seconds(claims: Mapping[str, Any], name: str) -> float | None:
-    value = claims.get(name)
-    if value is None:
-        return None
-    if not is_number(value) or not abs(value) <= MAX_SECONDS:
-        raise TokenRefusal(f"the token's {name} is not a time")
-    return float(value)
+    value = time_claim(claims, name, MAX_SECONDS)
+    return None if value is None else float(value)
 
 
 def _scopes(claim: object) -> set[str]:

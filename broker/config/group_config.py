@@ -11,7 +11,7 @@ from .definition import KeyDefinition, KeyTable, client_metrics_keys, group_keys
 from .server_config import ServerConfig
 from .stored import problem
 from .validators import violation
-from .values import Value, parse_value
+from .values import Value, integer, parse_value
 
 # Group keys whose values the server limits, as (kind, rest of the key, limits): consumer.session.timeout.ms must lie
 # between group.consumer.min.session.timeout.ms and group.consumer.max.session.timeout.ms.
@@ -65,7 +65,7 @@ def validate_group_configs(overrides: Mapping[str, str], server: ServerConfig) -
         _parse(group_keys()[name], text)
     values = group_values(server, overrides)
     for kind, what, bounds in _BOUNDED:
-        value = _number(values, f"{kind}.{what}")
+        value = integer(values, f"{kind}.{what}")
         for bound in bounds:
             limit_key = _limit_key(kind, what, bound)
             limit = server.get_int(limit_key)
@@ -74,7 +74,7 @@ def validate_group_configs(overrides: Mapping[str, str], server: ServerConfig) -
             if bound == "max" and value > limit:
                 raise _invalid(f"{kind}.{what} must be less than or equal to {limit_key}")
     for kind in ("consumer", "share", "streams"):
-        if _number(values, f"{kind}.session.timeout.ms") <= _number(values, f"{kind}.heartbeat.interval.ms"):
+        if integer(values, f"{kind}.session.timeout.ms") <= integer(values, f"{kind}.heartbeat.interval.ms"):
             raise _invalid(f"{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms")
 
 
@@ -132,12 +132,6 @@ def _parse(definition: KeyDefinition, text: str) -> Value:
     problem = violation(definition, value)
     if problem is not None:
         raise _invalid(problem)
-    return value
-
-
-def _number(values: Mapping[str, Value], key: str) -> int:
-    value = values[key]
-    assert isinstance(value, int), key
     return value
 
 

@@ -14,7 +14,7 @@ from .definition import KeyDefinition, topic_keys
 from .server_config import ServerConfig
 from .stored import problem
 from .validators import violation
-from .values import Value, parse_value
+from .values import Value, integer, parse_value
 
 # Topic keys whose server value KafkaConfig computes from several keys (KafkaConfig.extractLogConfigMap).
 _COMPUTED = {
@@ -69,7 +69,7 @@ def validate_topic_configs(
         if sentence is not None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, sentence)
     values = topic_values(server, overrides)
-    low, high = _number(values, "min.compaction.lag.ms"), _number(values, "max.compaction.lag.ms")
+    low, high = integer(values, "min.compaction.lag.ms"), integer(values, "max.compaction.lag.ms")
     if low > high:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG,
@@ -95,12 +95,6 @@ def _parse(definition: KeyDefinition, text: str) -> Value:
         return parse_value(definition.name, definition.type, text)
     except ValueError as unparsable:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(unparsable)) from None
-
-
-def _number(values: Mapping[str, Value], key: str) -> int:
-    value = values[key]
-    assert isinstance(value, int), key
-    return value
 
 
 def log_config_for(server: ServerConfig, topic_overrides: Mapping[str, str]) -> LogConfig:

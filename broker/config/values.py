@@ -5,6 +5,7 @@ name, never loaded), PASSWORD Password.
 """
 
 import re
+from collections.abc import Mapping
 
 Value = bool | int | float | str | tuple[str, ...] | None
 """A typed value; a password is a ``Password``, which is a str."""
@@ -99,3 +100,10 @@ def show(value: Value) -> str:
 def invalid(name: str, value: Value, why: str) -> str:
     """ConfigException's sentence for one bad value."""
     return f"Invalid value {show(value)} for configuration {name}: {why}"
+
+
+def integer(values: Mapping[str, Value], key: str) -> int:
+    """The value of a key whose values are whole numbers."""
+    value = values[key]
+    assert isinstance(value, int), key
+    return value
