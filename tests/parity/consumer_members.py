@@ -84,7 +84,7 @@ class Members:
         return self.heartbeat(who, epoch, **fields)
 
     def until_assigned(self, who: str, wanted: Owned, **fields: Any) -> list[Any]:
-        """Sends heartbeats until the broker has assigned these partitions, which it does at its own time."""
+        """Sends heartbeats until the broker has assigned these partitions. Each broker needs another number of them."""
         deadline = time.monotonic() + DEADLINE_S
         while (given := self.heartbeat(who, **fields)["assignment"]) is None or assigned(given) != dict(wanted):
             assert time.monotonic() < deadline, f"{who} was not given {wanted}"

@@ -348,7 +348,7 @@ def compare(
 
 
 def without_own(answer: Any) -> Any:
-    """An answer without internal topics, which each broker creates at its own time, and without paths and disk sizes.
+    """An answer without internal topics, which the brokers create at different times, and without paths and disk sizes.
 
     Lists without a fixed order are sorted. For example, Kafka orders a member's topics by their random ids.
     """
