@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from math import inf
 from time import perf_counter_ns, thread_time_ns
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -20,6 +20,9 @@ from ..quotas.client_quota import ClientQuota, QuotaSensor
 from ..quotas.client_quotas import ClientQuotas
 from .request import RequestContext
 from .route import ForwardingRoute, Route
+
+if TYPE_CHECKING:
+    from ..metrics.request_meters import VersionMeter
 
 NS_A_PERCENT = 10_000_000
 """Nanoseconds in a hundredth of a second: a request quota of 1 per cent allows this much time each second."""
@@ -69,6 +72,9 @@ class Charge:
         self._is_timed = False
         self._is_settled = False
         self._mute_ms = 0
+        self._throttle_ms = 0
+        """The part of ``_mute_ms`` that is this broker's own: a controller may have a longer one."""
+        self._meter: VersionMeter | None = None
 
     # For handlers.
 
@@ -166,6 +172,7 @@ class Charge:
         if not self._is_settled:
             self._is_settled = True
             self._charge(route.api_key, response is None)
+            self._throttle_ms, self._meter = self._mute_ms, route.meter
         if isinstance(response, bytes) and isinstance(route, ForwardingRoute):
             response = self._settle_forwarded(route, response)
         if self._mute_ms and hasattr(response, "throttle_time_ms"):
@@ -184,6 +191,8 @@ class Charge:
             self._sensor(quota).rate.record(self._spent_ns / NS_A_PERCENT, self._charging.now_ms())
             self._spent_ns = 0
         if self._mute_ms:
+            if self._meter is not None:
+                self._meter.api.throttle_waits.note(self._throttle_ms * 1_000_000)
             connection.mute(self._mute_ms)
 
     def _settle_forwarded(self, route: ForwardingRoute, response: bytes) -> Any:

@@ -31,6 +31,7 @@ from .served import ANNOUNCED, Handler, handler, served_versions
 
 if TYPE_CHECKING:
     from ..metrics.request_meters import RequestMeters
+    from ..network.waiting import Waiting
     from .charge import Charging
     from .metering import Metering
 
@@ -91,11 +92,13 @@ class Dispatcher:
         """
         self._intercepts.append(intercept)
 
-    def measure(self, meters: "RequestMeters") -> None:
-        """Counts requests and measures their times from now on. Call it before the first request."""
+    def measure(self, meters: "RequestMeters", waiting: "Waiting") -> None:
+        """Counts requests and measures their times from now on. Call it before the first request. ``waiting``: the
+        waits on connections.
+        """
         from .metering import Metering  # only with metrics
 
-        self._metering = Metering(meters)
+        self._metering = Metering(meters, waiting)
 
     def forward(
         self, api_keys: frozenset[int], versions: Callable[[], Mapping[int, tuple[int, int]]], handle: Handler

@@ -10,6 +10,7 @@ Most large frames have few elements with many bytes, such as records. They need 
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from time import perf_counter_ns
 from typing import Any
 
 from ...protocol.errors import ProtocolError
@@ -71,6 +72,9 @@ class LargeRequests:
         decoding.close()
         kept = frame if owned else memoryview(bytes(frame))
         large = LargeRequest(connection, route, kept, position, correlation_id, client_id)
+        if route.meter is not None:
+            large.arrived_ns = connection.take_arrival(perf_counter_ns())
+            route.meter.api.queue_waits.begin()
         connection.run(self._count(large), partial(_refuse, large), large)
         return None
 
@@ -94,6 +98,18 @@ class LargeRequests:
 
     def _decode(self, large: "LargeRequest") -> Iterator[object]:
         request, _ = yield from large.route.decode_steps(large.frame, large.position)
+        meter = large.route.meter
+        if meter is None:
+            self._serve_decoded(large, request)
+            return
+        begun_ns, connection = perf_counter_ns(), large.connection
+        meter.api.queue_waits.end(0)  # the handler counts the wait, if it waits on, or the next lines
+        connection.arrived_ns = large.arrived_ns
+        self._serve_decoded(large, request)
+        if connection.take_arrival(0):
+            meter.api.queue_waits.note(begun_ns - large.arrived_ns)
+
+    def _serve_decoded(self, large: "LargeRequest", request: Any) -> None:
         size = len(large.frame)
         self._serve(large.connection, large.route, large.correlation_id, large.client_id, request, size, True, True)
 
@@ -101,7 +117,7 @@ class LargeRequests:
 class LargeRequest:
     """A request whose body has not been decoded yet."""
 
-    __slots__ = ("client_id", "connection", "correlation_id", "frame", "position", "route")
+    __slots__ = ("arrived_ns", "client_id", "connection", "correlation_id", "frame", "position", "route")
 
     def __init__(
         self,
@@ -113,6 +129,8 @@ class LargeRequest:
         client_id: str | None,
     ) -> None:
         """``frame`` owns its bytes; ``position``: where the body begins."""
+        self.arrived_ns = 0
+        """When it arrived; 0 without metrics."""
         self.connection = connection
         self.route = route
         self.frame = frame

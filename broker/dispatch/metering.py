@@ -11,7 +11,8 @@ from time import perf_counter_ns
 from typing import Any, Protocol
 
 from ..metrics.error_plan import CountErrors
-from ..metrics.request_meters import ApiMeter, RequestMeters, Times
+from ..metrics.request_meters import ApiMeter, RequestMeters
+from ..network.waiting import Waiting
 from .route import NoteAnswer, Route
 from .served import Handler
 
@@ -28,19 +29,25 @@ class Measured(Protocol):
 
     begun_ns: int
 
+    def take_arrival(self, now_ns: int) -> int:
+        """When the request arrived, if it has waited and nothing has counted that yet; else ``now_ns``."""
+
 
 class Metering:
     """Measures routes."""
 
-    def __init__(self, meters: RequestMeters) -> None:
+    def __init__(self, meters: RequestMeters, waiting: Waiting) -> None:
+        """``waiting``: the waits on connections."""
         self._meters = meters
+        self._waiting = waiting
 
     def measure(self, route: Route) -> None:
         """Counts the requests of a route from now on. Call it before the first one."""
         meter = self._meters.of(route.name)
         route.meter = meter.version(route.version)
         route.handle = timed(route.handle, meter)
-        route.note_answer = answer_counter(meter, route.error_counter(self._meters))
+        route.note_answer = answer_counter(meter, route.error_counter(self._meters), self._waiting)
+        self._waiting.apis[route.api_key << 16 | route.version] = meter
 
 
 def timed(handle: Handler, meter: ApiMeter) -> Handler:
@@ -77,14 +84,18 @@ def _note_unfinished(
     if steps is None:
         meter.worked.note(ns)
         return None
-    return _timed_steps(meter.worked, ns, steps)
+    meter.queue_waits.begin()  # for a turn among the slices
+    return _timed_steps(meter, request.take_arrival(begun_ns), ns, steps)
 
 
-def _timed_steps(worked: Times, ns: int, steps: Iterator[object]) -> Iterator[object]:
-    """Runs the same steps and measures their time. ``ns``: the handler's time before the first step."""
+def _timed_steps(meter: ApiMeter, arrived_ns: int, ns: int, steps: Iterator[object]) -> Iterator[object]:
+    """Runs the same steps and measures their time. ``arrived_ns``: when the request began to wait for the first one.
+    ``ns``: the handler's time before it.
+    """
+    begun_ns = perf_counter_ns()
+    meter.queue_waits.end(begun_ns - arrived_ns - ns)
     try:
         while True:
-            begun_ns = perf_counter_ns()
             try:
                 step = next(steps)
             except StopIteration:
@@ -92,15 +103,18 @@ def _timed_steps(worked: Times, ns: int, steps: Iterator[object]) -> Iterator[ob
             finally:
                 ns += perf_counter_ns() - begun_ns
             yield step
+            begun_ns = perf_counter_ns()
     finally:
-        worked.note(ns)
+        meter.worked.note(ns)
         close = getattr(steps, "close", None)
         if close is not None:
             close()
 
 
-def answer_counter(meter: ApiMeter, count_errors: CountErrors) -> NoteAnswer:
-    """The function that counts the answers of a route. ``count_errors``: counts the error codes of its response."""
+def answer_counter(meter: ApiMeter, count_errors: CountErrors, waiting: Waiting) -> NoteAnswer:
+    """The function that counts the answers of a route. ``count_errors``: counts the error codes of its response.
+    ``waiting`` gets to know which answer comes next.
+    """
     failures, answered = meter.failures, meter.answered.note
 
     def note_answer(request: Measured, response: Any, parts: list[Any] | None) -> None:
@@ -110,6 +124,7 @@ def answer_counter(meter: ApiMeter, count_errors: CountErrors) -> NoteAnswer:
                 return  # the second answer of a handler that has failed: it is dropped
             answered(perf_counter_ns() - begun_ns)
         request.begun_ns = ANSWERED
+        waiting.answering = meter
         if parts is not None:
             size = meter.response_bytes
             for part in parts:

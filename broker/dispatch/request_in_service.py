@@ -123,6 +123,11 @@ class RequestInService(RequestContext):
         connection = self._connection
         return isinstance(connection, Connection) and connection.by_token
 
+    def take_arrival(self, now_ns: int) -> int:
+        """When the request arrived, if it has waited and nothing has counted that yet; else ``now_ns``."""
+        connection = self._connection
+        return connection.take_arrival(now_ns) if isinstance(connection, Connection) else now_ns
+
     def identify(self, software_name: str, software_version: str) -> None:
         """Notes the client library of the connection (KIP-511)."""
         if isinstance(self._connection, Connection):

@@ -10,43 +10,22 @@ histograms that Prometheus reads are sums, made when it reads them.
 """
 
 from collections.abc import Iterator, Sequence
-from operator import add
 
 from .error_plan import ErrorPlan, error_plan
+from .times import Times
+from .waits import Waits
 
 BUCKETS = 26
-"""Bucket ``n`` holds times below 2^n us: bucket 25 ends at 33.6 s, and one more holds longer times."""
-COUNTED_BUCKETS = 64
-"""The buckets that are counted: one for every time in 64 bits, so that counting compares nothing. Longer times are
-added up when they are read.
-"""
-
-
-class Times:
-    """A histogram of times, and their sum in nanoseconds. ``buckets``: see :data:`COUNTED_BUCKETS`."""
-
-    __slots__ = ("buckets", "ns")
-
-    def __init__(self, buckets: list[int] | None = None, ns: int = 0) -> None:
-        self.buckets = buckets or [0] * COUNTED_BUCKETS
-        self.ns = ns
-
-    def note(self, ns: int) -> None:
-        """Counts one time."""
-        self.ns += ns
-        self.buckets[(ns // 1000).bit_length()] += 1
-
-    def __add__(self, other: "Times") -> "Times":
-        """The times of both."""
-        return Times(list(map(add, self.buckets, other.buckets)), self.ns + other.ns)
+"""The buckets that Prometheus reads: bucket 25 ends at 33.6 s, and one more holds longer times."""
 
 
 class VersionMeter:
-    """The requests of one version of an API."""
+    """The requests of one version of an API. ``api``: those of all its versions."""
 
-    __slots__ = ("request_bytes", "requests")
+    __slots__ = ("api", "request_bytes", "requests")
 
-    def __init__(self) -> None:
+    def __init__(self, api: "ApiMeter") -> None:
+        self.api = api
         self.requests = 0
         self.request_bytes = 0
 
@@ -54,7 +33,20 @@ class VersionMeter:
 class ApiMeter:
     """The requests of one API."""
 
-    __slots__ = ("answered", "failures", "name", "response_bytes", "served", "successes", "versions", "worked")
+    __slots__ = (
+        "answered",
+        "failures",
+        "name",
+        "queue_waits",
+        "response_bytes",
+        "response_queue_waits",
+        "send_waits",
+        "served",
+        "successes",
+        "throttle_waits",
+        "versions",
+        "worked",
+    )
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -65,6 +57,14 @@ class ApiMeter:
         """Other requests: the time for which the event loop has worked on each."""
         self.answered = Times()
         """Other requests: the time from the beginning to the answer."""
+        self.queue_waits = Waits()
+        """From the last byte of a request until its handler begins."""
+        self.response_queue_waits = Waits()
+        """Of answers, for those to requests that were received together."""
+        self.send_waits = Waits()
+        """Of answers, for a client that reads slowly."""
+        self.throttle_waits = Waits()
+        """Of connections, because their client is over a quota."""
         self.response_bytes = 0
         self.failures: dict[int, int] = {}
         """Error code -> how often it occurs, in answers and in their items that have a code."""
@@ -73,7 +73,10 @@ class ApiMeter:
 
     def version(self, version: int) -> VersionMeter:
         """The meter of one version."""
-        return self.versions.setdefault(version, VersionMeter())
+        meter = self.versions.get(version)
+        if meter is None:
+            meter = self.versions[version] = VersionMeter(self)
+        return meter
 
     @property
     def errors(self) -> dict[int, int]:
@@ -89,6 +92,26 @@ class ApiMeter:
     def total(self) -> Times:
         """From the beginning of a request to its answer."""
         return self.served + self.answered
+
+    @property
+    def request_queue(self) -> Times:
+        """The time for which a request has waited for its handler. Requests that still wait are left out."""
+        return self.queue_waits.among(sum(one.requests for one in self.versions.values()))
+
+    @property
+    def response_queue(self) -> Times:
+        """The time for which an answer has waited before it was sent."""
+        return self.response_queue_waits.among(self.total.count)
+
+    @property
+    def response_send(self) -> Times:
+        """The time for which an answer has waited for its reader. Answers that still wait are left out."""
+        return self.send_waits.among(self.total.count)
+
+    @property
+    def throttle(self) -> Times:
+        """The throttle time of each request."""
+        return self.throttle_waits.among(self.total.count)
 
     @property
     def local(self) -> Times:

@@ -12,7 +12,8 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 
 from ...protocol.errors import error_name
 from .pieces import Sample, in_pieces
-from .request_meters import ApiMeter, RequestMeters, Times, cumulative
+from .request_meters import ApiMeter, RequestMeters, cumulative
+from .times import Times
 from .topic_meters import TopicMeter, TopicMeters
 
 MAX_SOFTWARE = 100
@@ -39,6 +40,18 @@ TOPIC_COUNTERS: Sequence[tuple[str, str, Callable[[TopicMeter], int]]] = (
 TIMES: Sequence[tuple[str, str, Callable[[ApiMeter], Times]]] = (
     ("totaltimems", "Milliseconds from a request to its response.", lambda meter: meter.total),
     ("localtimems", "Milliseconds for which the event loop worked on a request.", lambda meter: meter.local),
+    ("requestqueuetimems", "Milliseconds until the handler of a request began.", lambda meter: meter.request_queue),
+    (
+        "responsequeuetimems",
+        "Milliseconds for which a response waited for others of its connection.",
+        lambda meter: meter.response_queue,
+    ),
+    (
+        "responsesendtimems",
+        "Milliseconds for which a response waited for its reader.",
+        lambda meter: meter.response_send,
+    ),
+    ("throttletimems", "Milliseconds for which a request's connection was muted.", lambda meter: meter.throttle),
 )
 """Name, meaning and value."""
 SIZES: Sequence[tuple[str, str, Callable[[ApiMeter], int]]] = (

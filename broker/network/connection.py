@@ -15,7 +15,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from ...protocol.errors import ProtocolError
 from ...protocol.framing import REQUESTS, UNAUTHENTICATED, FrameReader
@@ -24,6 +24,9 @@ from ..timers.slices import SlicedWork, Slices
 from ..timers.stall_report import Served
 from .memory_budget import Reservation
 from .response_writer import Part, ResponseWriter, writer_of
+
+if TYPE_CHECKING:
+    from .waiting import Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +64,7 @@ class Registry(Protocol):
 
     max_request_bytes: int
     receive_buffer: memoryview
+    waiting: "Waiting | None"
 
     def admit(self, connection: "Connection") -> bool:
         """Adds a new connection to the open ones. Returns False if a limit is reached."""
@@ -82,6 +86,7 @@ class Connection(asyncio.BufferedProtocol):
     """The protocol object of one accepted socket."""
 
     __slots__ = (
+        "_arrivals",
         "_closing",
         "_connections",
         "_draining",
@@ -95,6 +100,7 @@ class Connection(asyncio.BufferedProtocol):
         "_waiting",
         "_waiting_bytes",
         "_writer",
+        "arrived_ns",
         "by_token",
         "client_host",
         "client_port",
@@ -138,6 +144,10 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting: deque[memoryview] | None = None
         """Created when a frame has to wait: an empty deque has 0.6 KiB, and most connections never need one."""
         self._waiting_bytes = 0
+        self._arrivals: deque[int] | None = None
+        """When each of them arrived; None without metrics."""
+        self.arrived_ns = 0
+        """When the request in service arrived, if it has waited and nothing has counted that yet; else 0."""
         self._in_service = False
         self._draining = False
         self._closing = False
@@ -175,7 +185,8 @@ class Connection(asyncio.BufferedProtocol):
             self._closing = True
             transport.abort()
             return
-        self._writer = writer_of(transport)
+        waiting = self._connections.waiting
+        self._writer = writer_of(transport) if waiting is None else waiting.writer_of(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is gone. The answer to a request in service is dropped."""
@@ -302,6 +313,11 @@ class Connection(asyncio.BufferedProtocol):
         if not work.is_done:
             self.work = work
 
+    def take_arrival(self, now_ns: int) -> int:
+        """When the request in service arrived; ``now_ns`` if it has not waited. The caller counts its wait now."""
+        arrived_ns, self.arrived_ns = self.arrived_ns, 0
+        return arrived_ns or now_ns
+
     def release_memory(self) -> None:
         """Releases the memory that the request in service has reserved, if any."""
         reservation, self.reservation = self.reservation, None
@@ -414,6 +430,9 @@ class Connection(asyncio.BufferedProtocol):
             return
         self._waiting.append(frame if owned else memoryview(bytes(frame)))
         self._waiting_bytes += len(frame)
+        if self._connections.waiting is not None:
+            self._arrivals = self._arrivals or deque()
+            self._arrivals.append(self._connections.waiting.clock_ns())
         if self._waiting_bytes >= RECEIVE_BUFFER_BYTES or not self.is_authenticated:
             self._pause_reading()
 
@@ -438,6 +457,16 @@ class Connection(asyncio.BufferedProtocol):
         if not self._draining:
             self._drain()
 
+    def _serve_late(self, serve: ServeFrame, frame: memoryview, arrived_ns: int) -> None:
+        """Serves a request that has waited since ``arrived_ns``. Counts the wait, unless it goes on (in slices)."""
+        waiting = self._connections.waiting
+        assert waiting is not None
+        begun_ns, self.arrived_ns = waiting.clock_ns(), arrived_ns
+        is_request = self.is_authenticated  # else it belongs to the authentication, which metrics do not count
+        serve(self, frame, True)
+        if self.take_arrival(0) and is_request:
+            waiting.waited(frame, begun_ns - arrived_ns)
+
     def _drain(self) -> None:
         """Serves queued frames until one stays in service, an answer must wait, or the turn is over."""
         self._draining = True
@@ -454,7 +483,10 @@ class Connection(asyncio.BufferedProtocol):
                 frame = self._waiting.popleft()
                 self._waiting_bytes -= len(frame)
                 self._in_service = True
-                self._serve_frame(self, frame, True)
+                if self._arrivals:
+                    self._serve_late(self._serve_frame, frame, self._arrivals.popleft())
+                else:
+                    self._serve_frame(self, frame, True)
         finally:
             self._draining = False
             if self._writer is not None:

@@ -7,11 +7,15 @@ Owns: the set of open connections, their receive buffer, the closing of idle one
 from collections.abc import Callable, Iterator
 from heapq import nsmallest
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from ...protocol.steps import Steps
 from .connection import RECEIVE_BUFFER_BYTES, Connection
 from .connection_quotas import ConnectionQuotas
 from .unauthenticated import Unauthenticated
+
+if TYPE_CHECKING:
+    from .waiting import Waiting
 
 CLOSED_A_STEP = 64
 """Idle connections that are closed in one step."""
@@ -38,6 +42,8 @@ class Connections:
         self._open: dict[int, Connection] = {}
         self.unauthenticated: Unauthenticated | None = None
         """The connections that have not authenticated; None if no listener asks for authentication."""
+        self.waiting: Waiting | None = None
+        """Counts the waits of requests and answers; None without metrics. Set it before the first connection."""
         self._next_id = 0
 
     def __len__(self) -> int:

@@ -53,7 +53,7 @@ class QueuedRequests:
 class MeteredConnection(Connection):
     """A connection that waits for memory before it receives the rest of a large request, or serves a small one."""
 
-    __slots__ = ("_is_deferred", "_is_held", "_is_receiving", "_pending", "_queue", "_queued")
+    __slots__ = ("_is_deferred", "_is_held", "_is_receiving", "_pending", "_pending_since_ns", "_queue", "_queued")
 
     def __init__(
         self,
@@ -74,6 +74,8 @@ class MeteredConnection(Connection):
         """Whether a large request has begun to arrive after others, which are served first."""
         self._pending: memoryview | None = None
         """The request in service, while it waits for memory."""
+        self._pending_since_ns = 0
+        """When it arrived; 0 without metrics."""
         self._is_held = False
         """Whether reading is paused until there is memory."""
 
@@ -125,6 +127,8 @@ class MeteredConnection(Connection):
             self._serve(frame, owned)
             return
         self._pending = frame if owned else memoryview(bytes(frame))
+        if self._connections.waiting is not None:
+            self._pending_since_ns = self.take_arrival(self._connections.waiting.clock_ns())
         self._hold_reading()
 
     def _granted_to_serve(self) -> None:
@@ -136,7 +140,11 @@ class MeteredConnection(Connection):
         frame, self._pending = self._pending, None
         if frame is not None and not self._closing:
             self._resume_reading()
-            self._serve(frame, True)
+            if self._pending_since_ns:
+                # A class's function, as above.
+                self._serve_late(cast(ServeFrame, MeteredConnection._serve), frame, self._pending_since_ns)
+            else:
+                self._serve(frame, True)
 
     def _serve(self, frame: memoryview, owned: bool) -> None:
         """Serves a request. As in Kafka, its memory is released when nothing refers to its bytes any more.

@@ -255,8 +255,11 @@ class EncryptedResponseWriter(ResponseWriter):
         return self._sent >= length
 
 
+def is_encrypted(transport: asyncio.Transport) -> bool:
+    """Whether a connection is one of TLS."""
+    return transport.get_extra_info("ssl_object") is not None
+
+
 def writer_of(transport: asyncio.Transport) -> ResponseWriter:
     """The sending half of a connection, by its transport."""
-    if transport.get_extra_info("ssl_object") is None:
-        return ResponseWriter(transport)
-    return EncryptedResponseWriter(transport)
+    return EncryptedResponseWriter(transport) if is_encrypted(transport) else ResponseWriter(transport)

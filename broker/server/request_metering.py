@@ -9,6 +9,7 @@ from ..dispatch.dispatch import Dispatcher
 from ..metrics.request_meters import RequestMeters
 from ..metrics.request_metrics import Connected, RequestMetrics
 from ..metrics.topic_meters import TopicMeters
+from ..network.waiting import Waiting
 from .broker import Broker
 
 
@@ -26,5 +27,6 @@ def meter_requests(dispatcher: Dispatcher, broker: Broker) -> RequestMetrics:
 
     requests = RequestMeters()
     topics = broker.topic_meters = TopicMeters(exists)
-    dispatcher.measure(requests)
+    waiting = broker.connections.waiting = Waiting()
+    dispatcher.measure(requests, waiting)
     return RequestMetrics(requests, topics, lambda: metadata.image.topics_by_name, connected)

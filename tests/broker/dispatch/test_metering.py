@@ -10,6 +10,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.metrics.request_meters import ApiMeter, RequestMeters
 from odradek.broker.network.connection import Connection
+from odradek.broker.network.waiting import Waiting
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode
@@ -50,7 +51,7 @@ def served(handler: Any) -> tuple[ApiMeter, ConnectionAlone]:
     dispatcher = Dispatcher(None, time.monotonic, ServerConfig.load(None, [], {}))
     dispatcher.override_handlers({ApiKey.HEARTBEAT: handler})
     meters = RequestMeters()
-    dispatcher.measure(meters)
+    dispatcher.measure(meters, Waiting())
     connection = ConnectionAlone()
     frame = memoryview(encode_request(HeartbeatRequest("g", 1, "m"), VERSION, 7, "someone"))[4:]
     dispatcher.dispatch(cast("Connection", connection), frame, True)

@@ -1,4 +1,4 @@
-"""The queries of the dashboard and the alerts, in a real Prometheus that scrapes a broker under a small load."""
+"""The queries of the dashboard and the alerts, in a real Prometheus that scrapes a broker while clients use it."""
 
 import contextlib
 import json
@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from odradek.testing import InProcessBroker
 from support.debian import program_or_skip
 from support.pages import only_block
+
+from .steady_load import SteadyLoad
 
 ROOT = Path(__file__).parents[3]
 RULES = ROOT / "conf" / "prometheus-alerts.yaml"
@@ -101,24 +103,14 @@ def expressions_of_the_dashboard() -> list[str]:
     return [one.replace("$__rate_interval", "10s").replace("$instance", ".*") for one in found]
 
 
-def work(kafka: InProcessBroker, clients: tuple[Producer, Producer, Consumer]) -> None:
-    """Does a little of everything that the dashboard shows."""
-    producer, transactional, consumer = clients
-    for number in range(20):
-        producer.produce("orders", b"%d" % number)
-    producer.flush(PATIENCE_S)
-    transactional.begin_transaction()
-    transactional.produce("orders", b"one")
-    transactional.commit_transaction(PATIENCE_S)
-    message = consumer.poll(1)
-    if message is not None and message.error() is None:
-        consumer.commit(message=message, asynchronous=False)
+def fail_a_request(kafka: InProcessBroker, consumer: Consumer) -> None:
+    """Makes the broker answer a request with an error."""
     kafka.faults.fail("OffsetFetch", "UNKNOWN_SERVER_ERROR")
     with contextlib.suppress(KafkaException):
         consumer.committed([TopicPartition("orders", 0)], PATIENCE_S)
 
 
-@pytest.mark.kafka(topics="orders", configs={"odradek.metrics.listener": "127.0.0.1:0"})
+@pytest.mark.kafka(topics="orders:6", configs={"odradek.metrics.listener": "127.0.0.1:0"})
 def test_every_query_has_data(kafka: InProcessBroker, prometheus: Prometheus) -> None:
     rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
     assert len(rules) == RULES.read_text().count("- alert: ")
@@ -128,13 +120,14 @@ def test_every_query_has_data(kafka: InProcessBroker, prometheus: Prometheus) ->
     on_the_page = LAG_OVER_BROKERS.findall((ROOT / "docs" / "metrics.md").read_text())
     assert len(on_the_page) == 1
     waiting = {*expressions_of_the_dashboard(), *compared, *on_the_page}
-    settings = {"bootstrap.servers": kafka.bootstrap_servers}
-    transactional = Producer(settings | {"transactional.id": "clerk"})
-    transactional.init_transactions(PATIENCE_S)
-    consumer = Consumer(settings | {"group.id": "readers", "auto.offset.reset": "earliest"})
-    consumer.subscribe(["orders"])
-    clients = Producer(settings), transactional, consumer
-    while waiting:
-        work(kafka, clients)
-        waiting = {one for one in waiting if not prometheus.has_data(one)}
-    consumer.close()
+    other = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "others"})
+    with SteadyLoad(kafka.bootstrap_servers, "orders") as load:
+        while waiting:
+            fail_a_request(kafka, other)
+            waiting = {one for one in waiting if not prometheus.has_data(one)}
+    other.close()
+    assert load.produced > 1_000
+    assert load.transactions > 10
+    assert all(load.consumed.values()), load.consumed
+    [[_, scraped]] = [one["value"] for one in prometheus.get("query", query="min_over_time(up[10m])")["result"]]
+    assert scraped == "1"

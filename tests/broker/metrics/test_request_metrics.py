@@ -11,8 +11,9 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, OffsetOutOfRangeError
 
 from odradek.broker.metrics.error_plan import COUNTED_ITEMS, error_plan
-from odradek.broker.metrics.request_meters import BUCKETS, Times, cumulative
+from odradek.broker.metrics.request_meters import BUCKETS, cumulative
 from odradek.broker.metrics.request_metrics import MAX_SOFTWARE, OTHERS, bounded
+from odradek.broker.metrics.times import Times
 from odradek.broker.metrics.topic_meters import TopicMeters
 from odradek.protocol.codec import Message
 from odradek.protocol.errors import ErrorCode

@@ -49,6 +49,7 @@ NOT_NEEDED = {
     "odradek.broker.metrics.process_metrics": "the same",
     "odradek.broker.server.request_metering": "the same",
     "odradek.broker.dispatch.metering": "the same",
+    "odradek.broker.network.waiting": "the same",
     "odradek.broker.server.coordinator_metering": "the same",
     "odradek.broker.server.quota_metering": "the same",
     "odradek.broker.metrics.replica_metrics": "the same",
