@@ -187,6 +187,10 @@ bench-metrics: $(VENV)/.installed-dev
 bench-pipeline: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/pipeline.py $(BENCH_ARGUMENTS)
 
+## bench-alternatives: other brokers for tests and ours in turn (5 minutes; Java, Maven, Go); prints the table
+bench-alternatives: $(VENV)/.installed-dev
+	PYTHONPATH=tests:bench $(BIN)/python -m alternatives.run $(BENCH_ARGUMENTS)
+
 ## protocol-ledger: record which clients use which API versions in LEDGER_TESTS, and print docs/protocol.md anew (45 minutes)
 LEDGER_TESTS ?= tests/clients tests/parity tests/door tests/client tests/testing tests/broker/api
 protocol-ledger: $(VENV)/.installed-dev
@@ -225,4 +229,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench bench-cluster bench-metrics bench-pipeline bench-tls run test test-without-java test-ci test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help
+.PHONY: bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-tls run test test-without-java test-ci test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help

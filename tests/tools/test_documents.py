@@ -1,5 +1,6 @@
 """Make targets, modules and links in the documents exist, and the pages have the required parts."""
 
+import json
 import re
 import subprocess
 import tomllib
@@ -106,6 +107,34 @@ def test_the_readme_has_the_figures_of_the_page_about_benchmarks() -> None:
             shown = [float(one.replace(",", "")) for one in re.findall(r"[\d.,]+", readme[name][column])]
             measured = [float(page[one][column].replace(",", "")) for one in ours]
             assert shown == pytest.approx(measured, rel=0.01), name
+
+
+def test_the_page_about_alternatives_has_the_figures_of_the_page_about_benchmarks() -> None:
+    rows = {
+        "start": "start s",
+        "memory, idle": "memory idle MB",
+        "memory, after load": "memory after load MB",
+        "produce, 1 KiB, acks=all": "produce 1024 B acks=all, MB/s",
+        "requests of 200 connections, one record each": "200 connections, one record each, requests/s",
+    }
+    measured = _table((ROOT / "docs" / "benchmarks.md").read_text().partition("\n## Three brokers")[0])
+    page = _table((ROOT / "docs" / "alternatives.md").read_text().partition("\n## One broker for a small system")[2])
+    for name, row in rows.items():
+        for column in (0, 1):  # of Odradek, of Apache Kafka
+            (shown,) = re.findall(r"[\d.,]+", page[name][column])
+            assert _number(shown) == pytest.approx(_number(measured[row][column]), rel=0.01), name
+
+
+def test_the_page_about_alternatives_has_the_medians_that_were_measured() -> None:
+    measured = json.loads((ROOT / "docs" / "benchmarks.json").read_text())["alternatives"]["results"]
+    page = _table((ROOT / "docs" / "alternatives.md").read_text())
+    for name, figures in measured.items():
+        medians = [one["median"] for one in figures.values()]
+        assert [_number(cell) for cell in page[name]] == pytest.approx(medians, rel=0.01, abs=0.005), name
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
 
 
 def _table(text: str) -> dict[str, list[str]]:
