@@ -220,11 +220,16 @@ def _append(
         answered.partition_responses.append(answer)
         try:
             partition, header, records = accept(broker.partitions, request, topic, data, batch, context)
-            if refusals and (partition.topic, partition.index) in refusals:
-                raise refusals[partition.topic, partition.index]
         except KafkaError as error:
             # Drop the traceback: its frames refer to the error, which would be a reference cycle.
-            work.refuse(answer, _name_of(broker, topic), error.with_traceback(None))
+            error.with_traceback(None)
+            if error is batch:
+                work.fail(answer, error)
+            else:
+                work.refuse(answer, _name_of(broker, topic), error)
+            continue
+        if refusals and (partition.topic, partition.index) in refusals:
+            work.fail(answer, refusals[partition.topic, partition.index])
             continue
         if len(records) >= LARGE_APPEND_BYTES or partition.appends is not None:
             later.append((partition, header, records, answer))
@@ -332,10 +337,6 @@ def _wake_many(grown: Sequence[Grown]) -> Iterator[object]:
 
 def _answer_all(broker: Broker, request: ProduceRequest, error: KafkaError, reply: Reply[ProduceResponse]) -> None:
     """Answers every partition with one error."""
-    if broker.topic_meters is not None:
-        for topic in request.topic_data:
-            for _ in topic.partition_data:
-                broker.topic_meters.refused(_name_of(broker, topic))
     if request.acks == 0:
         raise ConnectionRefusal(UNANSWERED_FAILURE)
     answers: dict[tuple[str, bytes], dict[int, PartitionProduceResponse]] = {}

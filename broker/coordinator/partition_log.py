@@ -5,12 +5,16 @@ stored, in order. Source: ``CoordinatorPartitionWriter``, ``TransactionStateMana
 """
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.batch import iterate_headers
 from ...storage.log.log import AppendOrigin
 from ...storage.log.read_result import in_memory
 from ..replicas.partition import Partition
+
+if TYPE_CHECKING:
+    from ..metrics.topic_meters import TopicMeters
 
 READ_BYTES = 1 << 20
 ACKS_LEADER = 1
@@ -20,13 +24,22 @@ ACKS_ALL = -1
 all partitions except those of ``__consumer_offsets``."""
 
 
+class CoordinatorTraffic:
+    """Counts what coordinators append. All their logs share it."""
+
+    def __init__(self) -> None:
+        self.topics: TopicMeters | None = None
+        """The counts; None without metrics."""
+
+
 class PartitionLog:
     """The coordinator's log over one partition (``CoordinatorLog``)."""
 
-    def __init__(self, partition: Partition, required_acks: int) -> None:
+    def __init__(self, partition: Partition, required_acks: int, traffic: CoordinatorTraffic) -> None:
         """``required_acks``: ACKS_LEADER or ACKS_ALL."""
         self._partition = partition
         self._required_acks = required_acks
+        self._traffic = traffic
 
     @property
     def leader_epoch(self) -> int:
@@ -39,12 +52,19 @@ class PartitionLog:
 
     def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:
         """Appends the marker of a client's transaction and returns its offset. Raises KafkaError."""
-        leading = self._partition.leading
-        if leading is not None and self._required_acks == ACKS_ALL:
-            leading.isr.enough_in_sync()
-        appended = self._partition.append(
-            batch, now_ms, AppendOrigin.COORDINATOR, transaction_version=transaction_version
-        )
+        leading, topics = self._partition.leading, self._traffic.topics
+        try:
+            if leading is not None and self._required_acks == ACKS_ALL:
+                leading.isr.enough_in_sync()
+            appended = self._partition.append(
+                batch, now_ms, AppendOrigin.COORDINATOR, transaction_version=transaction_version
+            )
+        except KafkaError as error:
+            if topics is not None:
+                topics.refused(self._partition.topic, error.error_code)
+            raise
+        if topics is not None:
+            topics.appended(self._partition.topic, len(batch), appended.last_offset + 1 - appended.first_offset)
         self._partition.notify_when_seen(appended.last_offset + 1, len(batch))
         return appended.first_offset
 

@@ -23,17 +23,17 @@ Connected = tuple[str, tuple[str, str]]
 """A connection's listener, and the name and version of its client's software."""
 
 TOPIC_COUNTERS: Sequence[tuple[str, str, Callable[[TopicMeter], int]]] = (
-    ("messagesin", "Records that clients have written.", lambda meter: meter.messages_in),
-    ("bytesin", "Bytes of record batches that clients have written.", lambda meter: meter.bytes_in),
+    ("messagesin", "Records that clients and coordinators have written.", lambda meter: meter.messages_in),
+    ("bytesin", "Bytes of record batches that clients and coordinators have written.", lambda meter: meter.bytes_in),
     ("bytesout", "Bytes of record batches sent to consumers.", lambda meter: meter.bytes_out),
-    ("totalproducerequests", "Partitions of this topic in Produce requests.", lambda meter: meter.produces),
+    ("totalproducerequests", "Appends to partitions of this topic.", lambda meter: meter.produces),
     ("totalfetchrequests", "Partitions of this topic in Fetch responses.", lambda meter: meter.fetches),
     (
         "failedproducerequests",
-        "Partitions of this topic whose records were refused.",
+        "Appends to this topic that failed unexpectedly.",
         lambda meter: meter.failed_produces,
     ),
-    ("failedfetchrequests", "Partitions of this topic that could not be read.", lambda meter: meter.failed_fetches),
+    ("failedfetchrequests", "Reads of this topic that failed unexpectedly.", lambda meter: meter.failed_fetches),
 )
 """Name after ``kafka_server_brokertopicmetrics_``, meaning and value."""
 
@@ -120,7 +120,6 @@ class RequestMetrics:
     def _topic_samples(self, value: Callable[[TopicMeter], int]) -> Iterator[Sample]:
         for name, meter in self._topics:
             yield Sample((name,), value(meter))
-        yield Sample(("",), value(self._topics.unknown))
 
     def _connections(self) -> Metric:
         """Open connections by listener and client software. If there are many, the rarest are summed up as others."""

@@ -1,7 +1,7 @@
-"""Counts what clients write and read, by topic. Pure.
+"""Counts what is written to topics and what consumers read, by topic. Pure.
 
 Owns: the counts. Never does: I/O. Invariant: only topics that exist get an entry, and :meth:`TopicMeters.keep` drops
-those that are deleted. Source: ``BrokerTopicStats``, ``BrokerTopicMetrics``.
+those that are deleted. Source: ``BrokerTopicStats``, ``BrokerTopicMetrics``; what is a failure: ``ReplicaManager``.
 
 Produce and Fetch count each partition at the point at which its topic, bytes and records are known: 0.2 us each.
 """
@@ -9,7 +9,41 @@ Produce and Fetch count each partition at the point at which its topic, bytes an
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Protocol
 
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchResponse
+
+NEVER_REACHES_THE_LOG = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INVALID_REQUIRED_ACKS,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    }
+)
+"""Errors of a partition that ``KafkaApis`` finds, before ``ReplicaManager`` counts it."""
+EXPECTED_IN_PRODUCE = frozenset(
+    {
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+"""Errors that are no failure of the broker (``ReplicaManager.appendToLocalLog``)."""
+EXPECTED_IN_FETCH = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+    }
+)
+"""Errors that are no failure of the broker (``ReplicaManager.readFromLog``)."""
 
 
 class Wanted(Protocol):
@@ -55,8 +89,8 @@ class TopicMeters:
         """``exists``: whether there is a topic of that name."""
         self._exists = exists
         self._meters: dict[str, TopicMeter] = {}
-        self.unknown = TopicMeter()
-        """Failed requests for topics that do not exist. They share a meter, since clients choose these names."""
+        self._gone = TopicMeter()
+        """Takes what is counted for topics that were deleted since. It is not shown."""
 
     def __iter__(self) -> Iterator[tuple[str, TopicMeter]]:
         """The topics and their meters, by name."""
@@ -68,26 +102,31 @@ class TopicMeters:
             del self._meters[name]
 
     def appended(self, name: str, size: int, records: int) -> None:
-        """Counts a batch of ``size`` bytes that a producer has written to a partition of an existing topic."""
+        """Counts a batch of ``size`` bytes that a producer or a coordinator has written to a partition."""
         meter = self._meters.get(name) or self._of(name)
         meter.produces += 1
         meter.bytes_in += size
         meter.messages_in += records
 
-    def refused(self, name: str) -> None:
-        """Counts a batch that was refused. ``name``: its topic's; empty if no topic has the id of the request."""
+    def refused(self, name: str, error: int) -> None:
+        """Counts a batch that was refused. ``name``: its topic's."""
+        if error in NEVER_REACHES_THE_LOG:
+            return
         meter = self._of(name)
         meter.produces += 1
-        meter.failed_produces += 1
+        if error not in EXPECTED_IN_PRODUCE:
+            meter.failed_produces += 1
 
     def fetched(self, reads: Iterable[Read]) -> None:
         """Counts partitions in an answer to a consumer."""
         for read in reads:
             data = read.data
+            if data.error_code in NEVER_REACHES_THE_LOG:
+                continue
             meter = self._meters.get(read.wanted.resolved_name) or self._of(read.wanted.resolved_name)
             meter.fetches += 1
             if data.error_code:
-                meter.failed_fetches += 1
+                meter.failed_fetches += data.error_code not in EXPECTED_IN_FETCH
             elif data.records is not None:
                 meter.bytes_out += len(data.records)
 
@@ -96,6 +135,6 @@ class TopicMeters:
         meter = self._meters.get(name)
         if meter is None:
             if not self._exists(name):
-                return self.unknown
+                return self._gone
             meter = self._meters[name] = TopicMeter()
         return meter

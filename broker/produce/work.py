@@ -102,10 +102,11 @@ class ProduceWork:
     def refuse(self, answer: PartitionProduceResponse, topic: str, error: KafkaError) -> None:
         """Sets the error of a partition whose batch was not appended. ``topic``: its name; empty if it is unknown."""
         if self._topics is not None:
-            self._topics.refused(topic)
-        self._fail(answer, error)
+            self._topics.refused(topic, error.error_code)
+        self.fail(answer, error)
 
-    def _fail(self, answer: PartitionProduceResponse, error: KafkaError) -> None:
+    def fail(self, answer: PartitionProduceResponse, error: KafkaError) -> None:
+        """Sets the error of a partition without counting it: the log was not asked, or has appended the batch."""
         self.failed = True
         refused(answer, error)
 
@@ -222,7 +223,7 @@ class ProduceWork:
     def _synced(self, answer: PartitionProduceResponse, failure: KafkaError | None) -> None:
         if failure is not None:
             answer.log_append_time_ms = answer.log_start_offset = -1
-            self._fail(answer, failure)
+            self.fail(answer, failure)
         self._one_less()
 
     def _await_replicas(self) -> Steps[None]:

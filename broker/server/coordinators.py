@@ -13,7 +13,7 @@ from ...protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ...protocol.steps import Steps
 from ..config.server_config import ServerConfig
 from ..coordinator.coordinator import Coordinator
-from ..coordinator.partition_log import ACKS_ALL, ACKS_LEADER, PartitionLog
+from ..coordinator.partition_log import ACKS_ALL, ACKS_LEADER, CoordinatorTraffic, PartitionLog
 from ..groups.consumer.topics import GroupTopics
 from ..groups.coordinator import GroupCoordinator
 from ..groups.coordinator_settings import group_settings
@@ -64,6 +64,7 @@ class Coordinators:
         self._slices = slices
         self._clock_ms = clock_ms
         self._rebalance_watch: RebalanceWatch | None = None
+        self.traffic = CoordinatorTraffic()
         self.peers = _peers(config, metadata, inter_broker)
         self.groups = GroupCoordinator(
             group_settings(config, image),
@@ -79,7 +80,7 @@ class Coordinators:
             MarkerWriter(
                 partitions,
                 self.groups,
-                partial(PartitionLog, required_acks=ACKS_ALL),
+                partial(PartitionLog, required_acks=ACKS_ALL, traffic=self.traffic),
                 timers,
                 clock_ms,
                 config.get_int("request.timeout.ms"),
@@ -99,14 +100,17 @@ class Coordinators:
 
     def _open_log(self, topic: str, index: int) -> PartitionLog | None:
         partition = self._partitions.find(topic, index)
-        return None if partition is None or partition.refusal is not None else _log(partition)
+        return None if partition is None or partition.refusal is not None else self._log(partition)
+
+    def _log(self, partition: Partition) -> PartitionLog:
+        return PartitionLog(partition, ACKS_LEADER if partition.topic == OFFSETS_TOPIC else ACKS_ALL, self.traffic)
 
     def load(self) -> None:
         """Loads every partition of the coordinators' topics that has files; the others are empty."""
         for topic, coordinator in self._by_topic.items():
             for index, partition in self._partitions.of_topic(topic).items():
                 if partition.refusal is None and partition.open_log is not None:
-                    coordinator.elect(index, _log(partition))
+                    coordinator.elect(index, self._log(partition))
         self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
 
     def _watch_rebalances(self) -> None:
@@ -152,7 +156,7 @@ class Coordinators:
         elif partition is None or partition.refusal is not None:
             coordinator.resign(index)
         elif partition.open_log is not None:
-            coordinator.elect(index, _log(partition), in_turns=True)
+            coordinator.elect(index, self._log(partition), in_turns=True)
 
     def resign(self, partitions: Iterable[Partition]) -> None:
         """Stops coordinating partitions that are refused from now on."""
@@ -188,10 +192,6 @@ class Coordinators:
         """Ends the connections to other brokers."""
         if self.peers is not None:
             self.peers.close()
-
-
-def _log(partition: Partition) -> PartitionLog:
-    return PartitionLog(partition, ACKS_LEADER if partition.topic == OFFSETS_TOPIC else ACKS_ALL)
 
 
 def _peers(

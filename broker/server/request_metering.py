@@ -26,7 +26,7 @@ def meter_requests(dispatcher: Dispatcher, broker: Broker) -> RequestMetrics:
         return ((one.listener_name, one.software) for one in broker.connections)
 
     requests = RequestMeters()
-    topics = broker.topic_meters = TopicMeters(exists)
+    topics = broker.topic_meters = broker.coordinators.traffic.topics = TopicMeters(exists)
     waiting = broker.connections.waiting = Waiting()
     dispatcher.measure(requests, waiting)
     return RequestMetrics(requests, topics, lambda: metadata.image.topics_by_name, connected)

@@ -137,6 +137,29 @@ class Compared:
                 lag = {**client, "topic": self._topic, "partition": leader - 1}
                 assert self._value(now[follower], "kafka_server_fetcherlagmetrics_consumerlag", **lag) == 0
 
+    def check_refusals(self, before: dict[int, Metrics]) -> None:
+        """Asserts that each leader has counted two refused batches, one of them as a failure, and no failed read."""
+        now = self.metrics()
+        for name, count in (("totalproducerequests", 2), ("failedproducerequests", 1), ("failedfetchrequests", 0)):
+            for node_id in NODE_IDS:
+                grown = max(0, self._grown(before, now, node_id, f"{TOPICS}{name}_total", topic=self._topic))
+                assert (node_id, name, grown) == (node_id, name, count)
+
+    def check_coordinators(self, before: dict[int, Metrics], topic: str) -> None:
+        """Asserts that each leader of an internal topic has counted what its coordinators have written since."""
+        now = self.metrics()
+        led = {
+            index: one.leader
+            for index, one in self._admin.list_topics(topic, timeout=30).topics[topic].partitions.items()
+        }
+        grown = dict.fromkeys(NODE_IDS, 0.0)
+        for index, node_id in led.items():
+            of = {"topic": topic, "partition": index}
+            grown[node_id] += self._grown(before, now, node_id, f"{LOG}logendoffset", **of)
+        counted = {one: self._grown(before, now, one, f"{TOPICS}messagesin_total", topic=topic) for one in NODE_IDS}
+        assert counted == grown
+        assert all(grown.values()), grown
+
     def _log_of(self, node_id: int, index: int, metrics: Metrics | None = None) -> dict[str, float]:
         found = self.metrics(node_id)[node_id] if metrics is None else metrics
         labels = {"topic": self._topic, "partition": index}

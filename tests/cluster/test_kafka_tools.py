@@ -7,13 +7,14 @@ import itertools
 import json
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from cluster.compared_metrics import Compared
 from cluster.mbeans import MBeans
@@ -367,6 +368,45 @@ def test_replicas_are_verified(cluster: ThreeBrokers, topic: str) -> None:
             tool.kill()
 
 
+def refuse(cluster: ThreeBrokers, topic: str) -> None:
+    """Writes a batch that is too large to each partition, and one with a timestamp in the future."""
+    refused: list[str] = []
+    settings = {"bootstrap.servers": cluster.bootstrap_servers, "message.max.bytes": 4_000_000, "linger.ms": 0}
+    producer = Producer(settings)
+    in_a_day_ms = int(time.time() * 1000) + 24 * 3_600_000
+    for index, (size, timestamp) in itertools.product(range(3), ((2_000_000, 0), (10, in_a_day_ms))):
+        producer.produce(
+            topic,
+            bytes(size),
+            partition=index,
+            timestamp=timestamp,
+            on_delivery=lambda error, _: refused.append("" if error is None else error.name()),
+        )
+        assert producer.flush(60) == 0
+    assert refused == ["MSG_SIZE_TOO_LARGE", "INVALID_TIMESTAMP"] * 3
+
+
+def read_beyond_the_end(cluster: ThreeBrokers, topic: str) -> None:
+    """Reads each partition from an offset that does not exist."""
+    consumer = Consumer(
+        {"bootstrap.servers": cluster.bootstrap_servers, "group.id": "beyond", "auto.offset.reset": "error"}
+    )
+    for index in range(3):
+        consumer.assign([TopicPartition(topic, index, 1_000_000)])
+        message = consumer.poll(60)
+        assert message is not None
+        assert message.error() is not None
+    consumer.close()
+
+
+def commit(cluster: ThreeBrokers, topic: str, prefix: str) -> None:
+    """Commits an offset of each of 30 groups, so that each broker coordinates some of them."""
+    for number in range(30):
+        consumer = Consumer({"bootstrap.servers": cluster.bootstrap_servers, "group.id": f"{topic}-{prefix}-{number}"})
+        consumer.commit(offsets=[TopicPartition(topic, 0, 1)], asynchronous=False)
+        consumer.close()
+
+
 @pytest.mark.parametrize("cluster", ["mixed"], indirect=True)
 def test_metrics_are_those_of_kafkas_mbeans(cluster: ThreeBrokers, topic: str) -> None:
     """Brokers of ours and a real Kafka are each leader and follower of the same records."""
@@ -380,6 +420,16 @@ def test_metrics_are_those_of_kafkas_mbeans(cluster: ThreeBrokers, topic: str) -
         both.until_quiet()
         both.check_names()
         both.check_records(before)
+        before = both.metrics()
+        refuse(cluster, topic)
+        read_beyond_the_end(cluster, topic)
+        both.check_refusals(before)
+        commit(cluster, topic, "first")
+        both.until_quiet()
+        before = both.metrics()
+        commit(cluster, topic, "second")
+        both.until_quiet()
+        both.check_coordinators(before, "__consumer_offsets")
         both.check_follower_that_hangs(lambda index: fill(cluster, topic, 1, partition=index, acks="1"))
 
 

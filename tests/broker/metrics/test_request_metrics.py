@@ -2,11 +2,13 @@
 
 import http.client
 import random
+import time
 from collections import Counter
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer
+from confluent_kafka import TopicPartition as Position
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, OffsetOutOfRangeError
 
@@ -107,7 +109,7 @@ def test_each_partition_of_a_request_is_counted(kafka: InProcessBroker) -> None:
     samples = samples_of(kafka)
     assert samples[f"{TOPICS}messagesin_total", "orders"] == 7
     assert samples[f"{TOPICS}totalproducerequests_total", "orders"] == 3
-    assert samples[f"{TOPICS}failedproducerequests_total", "orders"] == 1
+    assert samples[f"{TOPICS}failedproducerequests_total", "orders"] == 0  # as in Kafka: it was the client's mistake
     sizes = [value for (name, *labels), value in samples.items() if name == "kafka_log_log_size" and "orders" in labels]
     assert samples[f"{TOPICS}bytesin_total", "orders"] == sum(sizes) > 0
 
@@ -124,14 +126,17 @@ def test_a_batch_that_a_thread_appends_is_counted(kafka: InProcessBroker) -> Non
 
 
 @pytest.mark.kafka(topics="orders", configs=METRICS)
-def test_partitions_that_can_not_be_read_are_counted(kafka: InProcessBroker) -> None:
+def test_an_offset_out_of_range_is_counted_but_no_failure(kafka: InProcessBroker) -> None:
     consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="none")
     consumer.assign([TopicPartition("orders", 0)])
     consumer.seek(TopicPartition("orders", 0), 1_000)
     with pytest.raises(OffsetOutOfRangeError):
         consumer.poll(PATIENCE_S * 1_000)
     consumer.close()
-    assert samples_of(kafka)[f"{TOPICS}failedfetchrequests_total", "orders"] >= 1
+    samples = samples_of(kafka)
+    assert samples[f"{TOPICS}totalfetchrequests_total", "orders"] >= 1
+    assert samples[f"{TOPICS}failedfetchrequests_total", "orders"] == 0
+    assert samples["kafka_network_requestmetrics_errors_total", "OFFSET_OUT_OF_RANGE", "Fetch"] >= 1
 
 
 @pytest.mark.kafka(topics="orders", configs=METRICS)
@@ -203,10 +208,50 @@ def test_the_names_of_client_libraries_are_bounded() -> None:
     assert kept["PLAINTEXT", OTHERS] == 10_000 - MAX_SOFTWARE + 1
 
 
-def test_failures_for_unknown_topics_have_no_name() -> None:
+@pytest.mark.kafka(topics="orders", configs=METRICS)
+def test_a_timestamp_in_the_future_is_a_failure(kafka: InProcessBroker) -> None:
+    now_ms = int(time.time() * 1000)
+    failed: list[str] = []
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    in_a_day_ms = now_ms + 24 * 3_600_000
+    producer.produce(
+        "orders",
+        b"one",
+        timestamp=in_a_day_ms,
+        on_delivery=lambda error, _: failed.append("" if error is None else error.name()),
+    )
+    producer.flush(PATIENCE_S)
+    assert failed == ["INVALID_TIMESTAMP"]
+    assert samples_of(kafka)[f"{TOPICS}failedproducerequests_total", "orders"] == 1
+
+
+@pytest.mark.kafka(topics="orders", configs=METRICS)
+def test_records_of_coordinators_are_counted(kafka: InProcessBroker) -> None:
+    settings = {"bootstrap.servers": kafka.bootstrap_servers}
+    producer = Producer(settings | {"transactional.id": "clerk"})
+    producer.init_transactions(PATIENCE_S)
+    producer.begin_transaction()
+    producer.produce("orders", b"one")
+    producer.commit_transaction(PATIENCE_S)
+    consumer = Consumer(settings | {"group.id": "readers"})
+    consumer.commit(offsets=[Position("orders", 0, 1)], asynchronous=False)
+    consumer.close()
+    samples = samples_of(kafka)
+    assert samples[f"{TOPICS}messagesin_total", "orders"] == 2  # the record and the marker
+    for topic in ("orders", "__consumer_offsets", "__transaction_state"):
+        ends = [value for (name, *of), value in samples.items() if name == "kafka_log_log_logendoffset" and topic in of]
+        sizes = [value for (name, *of), value in samples.items() if name == "kafka_log_log_size" and topic in of]
+        assert samples[f"{TOPICS}messagesin_total", topic] == sum(ends) > 0
+        assert samples[f"{TOPICS}bytesin_total", topic] == sum(sizes)
+
+
+def test_only_unexpected_errors_of_the_log_are_failures() -> None:
     meters = TopicMeters(lambda name: name == "orders")
-    meters.refused("evil")
-    meters.refused("")
-    meters.refused("orders")
-    assert [(name, meter.failed_produces) for name, meter in meters] == [("orders", 1)]
-    assert meters.unknown.failed_produces == 2
+    meters.refused("evil", ErrorCode.INVALID_RECORD)
+    meters.refused("", ErrorCode.UNKNOWN_TOPIC_ID)
+    assert list(meters) == []
+    meters.refused("orders", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    meters.refused("orders", ErrorCode.MESSAGE_TOO_LARGE)
+    meters.refused("orders", ErrorCode.NOT_ENOUGH_REPLICAS)
+    [(name, meter)] = meters
+    assert (name, meter.produces, meter.failed_produces) == ("orders", 2, 1)
