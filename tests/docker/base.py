@@ -16,6 +16,8 @@ OFFICIAL = "python:3.11-slim-bookworm"
 TAG = "odradek-test-base"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 PULL_TIMEOUT_S = 60
+WITHOUT_COMPILED_FILES = "RUN find /usr/lib/python3* /usr/local/lib -name '*.pyc' -delete"
+"""The official image has no compiled files of Python's standard library either."""
 LEFT_OUT = ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*")
 
 
@@ -25,7 +27,7 @@ def base_image(engine: Engine) -> str:
         path = "PATH=/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"
         changes = ("--change", f"ENV {path}", "--change", "ENV LANG=C.UTF-8")
         engine.run("import", *changes, str(_root_file_system(engine.directory)), f"{TAG}-plain")
-        _add_settings(engine, f"{TAG}-plain")
+        _add_settings(engine, f"{TAG}-plain", WITHOUT_COMPILED_FILES)
     else:
         _add_settings(engine, OFFICIAL)
     return TAG
@@ -68,13 +70,13 @@ def _root_file_system(scratch: Path) -> Path:
     return tar
 
 
-def _add_settings(engine: Engine, image: str) -> None:
+def _add_settings(engine: Engine, image: str, *more: str) -> None:
     context = engine.directory / "settings"
     context.mkdir()
     candidates = (os.environ.get("PIP_CERT"), os.environ.get("SSL_CERT_FILE"), CERTIFICATES)
     certificates = next((name for name in candidates if name and Path(name).is_file()), None)
     lines = ["[global]", *_pip_settings()]
-    copies = ["COPY pip.conf /etc/pip.conf"]
+    copies = [*more, "COPY pip.conf /etc/pip.conf"]
     if certificates is not None:
         shutil.copy(certificates, context / "ca-certificates.crt")
         lines.append(f"cert = {CERTIFICATES}")

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import socket
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -209,14 +210,29 @@ def test_the_health_check_asks_the_first_listener(environ: dict[str, str], text:
     assert entrypoint.health_address(environ, text, has_file=text != OWN_TEXT) == address
 
 
-def test_a_new_broker_is_checked_every_second_and_an_old_one_every_five() -> None:
-    assert "HEALTHCHECK --interval=1s " in (DOCKER / "Dockerfile").read_text()
+def test_a_broker_is_checked_at_once_then_every_second_then_every_five() -> None:
+    assert "HEALTHCHECK --interval=250ms " in (DOCKER / "Dockerfile").read_text()
     check = ["odradek", "health", "--bootstrap-server", "localhost:9092"]
-    assert entrypoint.health_command("localhost:9092", 1.5, expects_broker=True) == [*check, "--wait", "4000"]
+    waiting = [*check, "--wait", "4000"]
+    assert entrypoint.health_command("localhost:9092", 0.5, expects_broker=True) == waiting
+    new = entrypoint.health_command("localhost:9092", 2.5, expects_broker=True)
+    assert new == ["sh", "-c", 'sleep 0.75; exec "$0" "$@"', *waiting]
     later = entrypoint.health_command("localhost:9092", 31, expects_broker=True)
-    assert later == ["sh", "-c", 'sleep 4; exec "$0" "$@"', *check]
-    at_once = [*later[:2], later[2].replace("sleep 4", ":"), "echo", *later[4:]]
+    assert later == ["sh", "-c", 'sleep 4.75; exec "$0" "$@"', *check]
+    at_once = [*later[:2], later[2].replace("sleep 4.75", ":"), "echo", *later[4:]]
     assert subprocess.run(at_once, capture_output=True, text=True, check=True).stdout.split() == check[1:]
+
+
+def test_a_listening_socket_is_seen() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        table = Path("/proc/net/tcp").read_text().splitlines()
+        assert entrypoint.is_listening(port, table)
+        entrypoint.wait_for_listener(f"localhost:{port}")
+        client = socket.create_connection(("127.0.0.1", port))
+        own_port = client.getsockname()[1]
+        assert not entrypoint.is_listening(own_port, Path("/proc/net/tcp").read_text().splitlines())  # it is connected
+        client.close()
 
 
 def test_the_age_of_process_1_is_known() -> None:
@@ -286,7 +302,7 @@ def test_the_port_of_zookeeper_is_that_of_its_file() -> None:
 def test_a_container_without_a_broker_is_healthy_after_a_while(command: str, is_broker: bool) -> None:
     assert entrypoint.serves([shlex.split(command), ["sh"]]) is is_broker
     for age_s, asks in ((1, True), (6, is_broker), (60, is_broker)):
-        assert (entrypoint.health_command("here:1", age_s, is_broker) != ["true"]) is asks
+        assert ("health" in entrypoint.health_command("here:1", age_s, is_broker)) is asks
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,91 @@
+"""How long a container takes from ``docker run`` to its first answer, measured with no more than a socket."""
+
+import os
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from support.docker.engine import Engine
+from support.eventually import eventually
+from support.kafka.real_kafka import free_ports
+
+METADATA = 3
+VERSION = 1
+CORRELATION_ID = 7
+ALL_TOPICS = -1
+EVERY_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The times of one start, in seconds since the process of ``docker run`` began."""
+
+    answered_s: float
+    healthy_s: float
+
+
+def metadata_request() -> bytes:
+    """A Metadata request for all topics, with its size before it."""
+    body = struct.pack(">hhih1si", METADATA, VERSION, CORRELATION_ID, 1, b"t", ALL_TOPICS)
+    return struct.pack(">i", len(body)) + body
+
+
+def has_answered(port: int) -> bool:
+    """Whether a broker answers Metadata at a port. Docker's proxy accepts connections before there is one."""
+    try:
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(metadata_request())
+            head = connection.recv(8, socket.MSG_WAITALL)
+    except OSError:
+        return False
+    return len(head) == 8 and head[4:] == struct.pack(">i", CORRELATION_ID)
+
+
+def measure_start(engine: Engine, tag: str, *options: str) -> Start:
+    """Runs a container of the broker's image until it has answered and is healthy, and removes it."""
+    (port,) = free_ports(1)
+    name = f"odradek-start-{os.getpid()}-{port}"
+    address = f"KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:{port}"
+    command = ["run", "--name", name, "--publish", f"127.0.0.1:{port}:{port}", "--env", address, *options, tag]
+    began = time.monotonic()
+    with _client(engine, command) as client:
+        try:
+            eventually("an answer", lambda: has_answered(port) or _has_ended(client), every_s=EVERY_S)
+            answered = time.monotonic()
+            status = ("inspect", "--format", "{{.State.Health.Status}}", name)
+            eventually("healthy", lambda: engine.run(*status) == "healthy", every_s=EVERY_S)
+            return Start(answered - began, time.monotonic() - began)
+        finally:
+            engine.attempt("rm", "--force", "--volumes", name)
+
+
+def measure_program(engine: Engine, tag: str) -> float:
+    """The seconds from ``docker run`` until an empty Python program in the same image has said something."""
+    program = ["python", "-c", "print('here', flush=True)"]
+    began = time.monotonic()
+    with _client(engine, ["run", "--rm", "--entrypoint", program[0], tag, *program[1:]]) as client:
+        assert client.stdout is not None
+        said = iter(client.stdout.readline, "")
+        assert any(line.strip() == "here" for line in said)  # after Docker's warnings
+        return time.monotonic() - began
+
+
+def _client(engine: Engine, arguments: Sequence[str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        ["docker", *arguments],
+        env={**os.environ, **engine.variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def _has_ended(client: "subprocess.Popen[str]") -> bool:
+    if client.poll() is None:
+        return False
+    assert client.stdout is not None
+    raise AssertionError(f"the container ended with {client.returncode}:\n{client.stdout.read()}")
