@@ -14,7 +14,7 @@ from .inspection import Inspection
 if TYPE_CHECKING:
     from ..client.admin import Admin
 
-OPTION = "--kafka-bootstrap-servers"
+OPTIONS = "--kafka-bootstrap-servers and --kafka-image"
 
 
 class BrokerElsewhere(Inspection):
@@ -54,7 +54,7 @@ class BrokerElsewhere(Inspection):
         from .in_process import InProcessBroker
 
         if not name.startswith("_") and (hasattr(InProcessBroker, name) or name in ("faults", "log_dir")):
-            _skip(f"kafka.{name} needs a broker in this process, without {OPTION}")
+            _skip(f"kafka.{name} needs a broker in this process, without {OPTIONS}")
         raise AttributeError(name)
 
 

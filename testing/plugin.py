@@ -24,21 +24,35 @@ if TYPE_CHECKING:
     from .ready_clients import AiokafkaClients, ConfluentKafkaClients, KafkaPythonClients
     from .secured import BrokerSecurity
 
+ADDRESS_OPTION = "--kafka-bootstrap-servers"
+IMAGE_OPTION = "--kafka-image"
+IMAGE_INI_OPTION = "kafka_image"
 CONFIGS_OPTION = "kafka_configs"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the ini option ``kafka_configs`` and the option ``--kafka-bootstrap-servers``."""
-    parser.getgroup("kafka").addoption(
-        "--kafka-bootstrap-servers",
+    """Adds the options ``--kafka-bootstrap-servers`` and ``--kafka-image``, and the ini options ``kafka_image`` and
+    ``kafka_configs``.
+    """
+    group = parser.getgroup("kafka")
+    group.addoption(
+        ADDRESS_OPTION,
         metavar="HOST:PORT",
         help="the fixture `kafka` uses the broker at this address, and resets it before each test",
     )
+    group.addoption(
+        IMAGE_OPTION,
+        metavar="IMAGE",
+        help="the fixture `kafka` uses a broker in a container of this image, and resets it before each test",
+    )
+    parser.addini(IMAGE_INI_OPTION, f"the image for {IMAGE_OPTION}, if that option is not given", default="")
     parser.addini(CONFIGS_OPTION, "broker configs for all tests, one key=value per line", "linelist", [])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Adds the mark ``kafka``."""
+    """Adds the mark ``kafka``. Raises UsageError for two options that exclude each other."""
+    if config.getoption(ADDRESS_OPTION) and config.getoption(IMAGE_OPTION):
+        raise pytest.UsageError(f"{ADDRESS_OPTION} and {IMAGE_OPTION} exclude each other")
     config.addinivalue_line(
         "markers",
         "kafka(topics=[...], configs={...}): what the broker of the fixture `kafka` begins with; topics are 'name', "
@@ -70,24 +84,44 @@ def kafka_configs(pytestconfig: pytest.Config) -> "Mapping[str, ConfigValue]":
 
 
 @pytest.fixture(scope="session")
-def _kafka_thread(pytestconfig: pytest.Config) -> "Iterator[InProcessBroker | BrokerElsewhere]":
+def _kafka_thread(
+    pytestconfig: pytest.Config, kafka_configs: "Mapping[str, ConfigValue]"
+) -> "Iterator[InProcessBroker | BrokerElsewhere]":
     """The broker of the fixture ``kafka``, which resets it for each test but keeps its thread and event loop.
 
-    With ``--kafka-bootstrap-servers``, the broker at that address.
+    With ``--kafka-bootstrap-servers``, the broker at that address; with ``--kafka-image``, one in a container.
     """
-    address = pytestconfig.getoption("--kafka-bootstrap-servers")
-    if address:
-        from .elsewhere import BrokerElsewhere
+    address = pytestconfig.getoption(ADDRESS_OPTION)
+    image = pytestconfig.getoption(IMAGE_OPTION)
+    if image is None:
+        image = pytestconfig.getini(IMAGE_INI_OPTION)
+    with ExitStack() as at_end:
+        if address:
+            yield _broker_elsewhere(address)
+        elif image:
+            yield _broker_elsewhere(_container(at_end, image, kafka_configs))
+        else:
+            from .in_process import InProcessBroker
 
-        yield BrokerElsewhere(address)
-        return
-    from .in_process import InProcessBroker
+            broker = InProcessBroker()
+            at_end.callback(broker.stop)
+            yield broker
 
-    broker = InProcessBroker()
+
+def _broker_elsewhere(address: str) -> "BrokerElsewhere":
+    from .elsewhere import BrokerElsewhere
+
+    return BrokerElsewhere(address)
+
+
+def _container(at_end: ExitStack, image: str, configs: "Mapping[str, ConfigValue]") -> str:
+    """Starts a container with a broker; returns the address. The tests that need it fail if there is none."""
+    from .container import ContainerError, broker_in_container
+
     try:
-        yield broker
-    finally:
-        broker.stop()
+        return at_end.enter_context(broker_in_container(image, configs))
+    except ContainerError as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture
@@ -99,8 +133,8 @@ def kafka(
     """A clean broker for this test: no topics, no groups, new ids and a new port. Its data is removed afterwards.
 
     The mark ``kafka`` gives it topics and configs. With ``--kafka-bootstrap-servers`` it is the broker at that address,
-    without its topics and groups; tests that use faults, ``advance`` or anything else that needs an in-process broker
-    are skipped.
+    with ``--kafka-image`` one in a container, without its topics and groups; tests that use faults, ``advance`` or
+    anything else that needs an in-process broker are skipped.
     """
     from .in_process import InProcessBroker
     from .marks import topics_and_configs

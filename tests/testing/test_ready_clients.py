@@ -70,7 +70,7 @@ def test_the_same_tests_against_an_address(pytester: pytest.Pytester, kafka_brok
     result.assert_outcomes(passed=4, skipped=3)
     result.stdout.fnmatch_lines_random(
         [
-            "*kafka.faults needs a broker in this process, without --kafka-bootstrap-servers",
+            "*kafka.faults needs a broker in this process, without --kafka-bootstrap-servers and --kafka-image",
             "*kafka.kill needs a broker in this process*",
             "*the configs num.partitions need a broker that runs in this process",
         ]
