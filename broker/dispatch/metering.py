@@ -3,7 +3,8 @@
 Owns: when the clock is read: before the handler, after it, and at an answer that comes later. Never does: keeping
 counts. A broker without metrics does not use this module. Source: ``RequestChannel.Request.updateRequestMetrics``.
 
-The functions for a route are made once, so that counting a small request looks nothing up. It costs about 1 us.
+The functions for a route are made once, so that counting a small request looks nothing up. It costs 1 us of a
+Heartbeat and 3 us of a Produce (docs/metrics.md).
 """
 
 from collections.abc import Iterator
