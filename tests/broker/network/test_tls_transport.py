@@ -11,9 +11,12 @@ from random import Random
 import pytest
 
 from odradek.broker.config.connection_limits import UNLIMITED, ConnectionLimits
+from odradek.broker.metrics.request_meters import ApiMeter
 from odradek.broker.network.connection import Connection
+from odradek.broker.network.response_writer import CHUNK_BYTES
 from odradek.broker.network.tls_handshakes import TURN_S, HandshakeQueue
 from odradek.broker.network.tls_transport import HANDSHAKE_MAX_BYTES, RECEIVE_BUFFER_BYTES
+from odradek.broker.network.waiting import Waiting
 from odradek.protocol.security.tls_context import ServerTls, TlsSettings, client_context, server_tls
 from odradek.testing.certificates import CertificateAuthority
 from support.security.tls_connection import BrokerSide, TlsClient, assert_only_records
@@ -226,6 +229,29 @@ async def test_a_connection_in_service_pauses_the_socket_and_loses_nothing(
         await one.turn()
     assert served == frames
     assert one.socket.is_reading
+
+
+async def test_the_wait_of_an_answer_for_its_reader_is_measured(files: TlsFiles, tls: ServerTls) -> None:
+    now_ns, meter = 1, ApiMeter("Echo")
+    waiting = Waiting(lambda: now_ns)
+
+    def serve(connection: Connection, frame: memoryview, owned: bool) -> None:
+        waiting.answering = meter
+        meter.served.note(0)
+        connection.answered([bytes(8 * CHUNK_BYTES)])
+
+    side = BrokerSide(tls, serve)
+    side.connections.waiting = waiting
+    one = TlsClient(side, client(files))
+    await one.connect()
+    one.socket.read_slowly()
+    one.write(framed(b"a request"))
+    await one.until(lambda: one.connection.is_sending)
+    now_ns += 12_000_000
+    while one.connection.is_sending:
+        one.socket.catch_up()
+        await one.turn()
+    assert (meter.response_send.count, meter.response_send.ns) == (1, 12_000_000)
 
 
 async def test_a_slow_reader_holds_a_bounded_answer_and_is_not_read(files: TlsFiles, tls: ServerTls) -> None:
