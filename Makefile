@@ -123,10 +123,13 @@ test-long-wheel: LONG = tests/testing/test_wheel.py
 ## test-long-testcontainers: the image started by Testcontainers' modules for Node, and by the tests of that for Rust (npm, cargo)
 test-long-testcontainers: LONG = tests/docker/test_testcontainers.py
 
+## test-long-platforms: the broker on emulated processors: arm64, and amd64 without any feature beyond the baseline
+test-long-platforms: LONG = tests/docker/test_platforms.py
+
 ## test-long-rolling: Apache Kafka's brokers replaced by ours and back under load, three times in place, once by moves
 test-long-rolling: LONG = tests/cluster/test_rolling.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers platforms)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 
