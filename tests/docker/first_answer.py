@@ -17,6 +17,9 @@ VERSION = 1
 CORRELATION_ID = 7
 ALL_TOPICS = -1
 EVERY_S = 0.01
+ATTEMPT_S = 0.1
+"""The timeout of one attempt, in seconds. Docker's proxy may accept a connection before the container's network is up;
+its own packet is then lost, and sent again only after a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ def metadata_request() -> bytes:
 def has_answered(port: int) -> bool:
     """Whether a broker answers Metadata at a port. Docker's proxy accepts connections before there is one."""
     try:
-        with socket.create_connection(("127.0.0.1", port)) as connection:
+        with socket.create_connection(("127.0.0.1", port), ATTEMPT_S) as connection:
             connection.sendall(metadata_request())
             head = connection.recv(8, socket.MSG_WAITALL)
     except OSError:
