@@ -4,6 +4,7 @@ import os
 import shlex
 import socket
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -335,6 +336,6 @@ def test_a_script_that_starts_a_broker_is_known_before_it_does(tmp_path: Path, c
 
 
 def test_the_processes_of_this_machine_are_seen() -> None:
-    assert any("pytest" in " ".join(words) for _, words in entrypoint.running())
-    own = next(directory for directory, _ in entrypoint.running() if f"/proc/{os.getpid()}/" in directory)
-    assert Path(own).resolve() == Path.cwd()
+    [(directory, words)] = [one for one in entrypoint.running() if f"/proc/{os.getpid()}/" in one[0]]
+    assert words[:-1] == sys.orig_argv
+    assert Path(directory).resolve() == Path.cwd()
