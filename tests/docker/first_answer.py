@@ -16,10 +16,11 @@ METADATA = 3
 VERSION = 1
 CORRELATION_ID = 7
 ALL_TOPICS = -1
+LISTENS = " listens on "
+"""What the broker prints when it serves."""
 EVERY_S = 0.01
-ATTEMPT_S = 0.1
-"""The timeout of one attempt, in seconds. Docker's proxy may accept a connection before the container's network is up;
-its own packet is then lost, and sent again only after a second."""
+ATTEMPT_S = 1.0
+"""The timeout of one attempt, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,12 @@ def has_answered(port: int) -> bool:
 
 
 def measure_start(engine: Engine, tag: str, *options: str) -> Start:
-    """Runs a container of the broker's image until it has answered and is healthy, and removes it."""
+    """Runs a container of the broker's image until it has answered and is healthy, and removes it.
+
+    Asks as soon as the broker says that it listens, as Testcontainers does. A client that asks from the beginning may
+    have to wait a second: Docker's proxy accepts its connection before the container's network is up, and the kernel
+    repeats a lost request for the container's address after that time.
+    """
     (port,) = free_ports(1)
     name = f"odradek-start-{os.getpid()}-{port}"
     address = f"KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:{port}"
@@ -56,6 +62,7 @@ def measure_start(engine: Engine, tag: str, *options: str) -> Start:
     began = time.monotonic()
     with _client(engine, command) as client:
         try:
+            _wait_for_line(client, LISTENS)
             eventually("an answer", lambda: has_answered(port) or _has_ended(client), every_s=EVERY_S)
             answered = time.monotonic()
             status = ("inspect", "--format", "{{.State.Health.Status}}", name)
@@ -70,10 +77,19 @@ def measure_program(engine: Engine, tag: str) -> float:
     program = ["python", "-c", "print('here', flush=True)"]
     began = time.monotonic()
     with _client(engine, ["run", "--rm", "--entrypoint", program[0], tag, *program[1:]]) as client:
-        assert client.stdout is not None
-        said = iter(client.stdout.readline, "")
-        assert any(line.strip() == "here" for line in said)  # after Docker's warnings
+        _wait_for_line(client, "here")
         return time.monotonic() - began
+
+
+def _wait_for_line(client: "subprocess.Popen[str]", text: str) -> None:
+    """Reads the output of a container up to a line with ``text``. Others come before it, such as Docker's warnings."""
+    assert client.stdout is not None
+    said = []
+    for line in client.stdout:
+        if text in line:
+            return
+        said.append(line)
+    raise AssertionError(f"the container ended and did not say {text!r}:\n{''.join(said)}")
 
 
 def _client(engine: Engine, arguments: Sequence[str]) -> "subprocess.Popen[str]":

@@ -43,6 +43,13 @@ BUSY = (
         r"\[BrokerLifecycleManager id=\d+\] Broker \d+ sent a heartbeat request but received error REQUEST_TIMED_OUT",
         "the same, as the broker sees it",
     ),
+    Allowed(
+        "kafka.server.ControllerApis",
+        r"\[ControllerApis nodeId=\d+\] Unexpected error handling request "
+        r"RequestHeader\(apiKey=CONTROLLER_REGISTRATION,.*",
+        "the machine was so busy that a controller registered before it had become active: NotControllerException; it "
+        "registers again",
+    ),
 )
 """Lines about the machine."""
 
