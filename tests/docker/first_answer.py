@@ -51,9 +51,9 @@ def has_answered(port: int) -> bool:
 def measure_start(engine: Engine, tag: str, *options: str) -> Start:
     """Runs a container of the broker's image until it has answered and is healthy, and removes it.
 
-    Asks as soon as the broker says that it listens, as Testcontainers does. A client that asks from the beginning may
-    have to wait a second: Docker's proxy accepts its connection before the container's network is up, and the kernel
-    repeats a lost request for the container's address after that time.
+    Asks as soon as the broker says that it listens, as Testcontainers does. A client that asks from the beginning was
+    answered half a second later: Docker's proxy accepts its connection before the container's network is up, and a
+    first packet that is lost then is probably sent again only after a second.
     """
     (port,) = free_ports(1)
     name = f"odradek-start-{os.getpid()}-{port}"
