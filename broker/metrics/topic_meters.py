@@ -121,7 +121,7 @@ class TopicMeters:
         """Counts partitions in an answer to a consumer."""
         for read in reads:
             data = read.data
-            if data.error_code in NEVER_REACHES_THE_LOG:
+            if data.error_code and data.error_code in NEVER_REACHES_THE_LOG:
                 continue
             meter = self._meters.get(read.wanted.resolved_name) or self._of(read.wanted.resolved_name)
             meter.fetches += 1
