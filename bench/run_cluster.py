@@ -22,7 +22,7 @@ from cluster_brokers import QUICK_SESSION, SESSION, Command
 from cluster_workloads import Figures, Topics
 from comparison_table import Samples, markdown, save, show
 from installed_wheel import ROOT, install_wheel
-from support.kafka.java import kafka_libs
+from support.kafka.java import KAFKA_VERSION, kafka_libs
 from support.kafka.real_kafka import keep_classes
 
 GOALS = {
@@ -135,7 +135,7 @@ def main() -> int:
     arguments = parse()
     libs = kafka_libs()
     if arguments.quick:
-        keep_classes("4.3.1")
+        keep_classes(KAFKA_VERSION)
     with tempfile.TemporaryDirectory(prefix="odradek-bench-") as place:
         executable = arguments.executable or install_wheel(Path(place) / "wheel")
         commands = {

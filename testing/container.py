@@ -18,8 +18,8 @@ from .config_values import ConfigValue
 from .container_command import HOST, is_port_taken, run_command
 from .faults.selection import HELPERS_CLIENT_ID
 from .inspection import run
+from .options import IMAGE_OPTION
 
-OPTION = "--kafka-image"
 REMOVE = 'read -r end; exec docker rm --force --volumes "$0"'
 PORT_ATTEMPTS = 5
 """How many ports are tried: another program may take a free port before Docker does."""
@@ -69,7 +69,7 @@ def _started(image: str, name: str, configs: Mapping[str, ConfigValue]) -> int:
         if not is_port_taken(done.stderr):
             break
         _docker(["docker", "rm", "--force", "--volumes", name])  # it was created, and only its start failed
-    raise ContainerError(f"{OPTION}: docker run failed for the image {image}: {done.stderr.strip()}")
+    raise ContainerError(f"{IMAGE_OPTION}: docker run failed for the image {image}: {done.stderr.strip()}")
 
 
 def _wait_until_it_answers(image: str, name: str, address: str) -> None:
@@ -78,10 +78,10 @@ def _wait_until_it_answers(image: str, name: str, address: str) -> None:
         state = _docker(["docker", "inspect", "--format", "{{.State.Running}} {{.State.ExitCode}}", name])
         running, _, code = state.stdout.strip().partition(" ")
         if running != "true":
-            raise ContainerError(f"{OPTION}: the container of {image} ended with exit code {code}.{_log(name)}")
+            raise ContainerError(f"{IMAGE_OPTION}: the container of {image} ended with exit code {code}.{_log(name)}")
         if time.monotonic() > deadline:
             waited = f"{START_TIMEOUT_S:g} s"
-            raise ContainerError(f"{OPTION}: the broker of {image} did not answer within {waited}.{_log(name)}")
+            raise ContainerError(f"{IMAGE_OPTION}: the broker of {image} did not answer within {waited}.{_log(name)}")
         time.sleep(LOOK_AGAIN_S)
 
 
@@ -110,7 +110,7 @@ def _docker(command: list[str]) -> "subprocess.CompletedProcess[str]":
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, start_new_session=True
         )
     except FileNotFoundError:
-        raise ContainerError(f"{OPTION} needs the command docker, which is not on the PATH") from None
+        raise ContainerError(f"{IMAGE_OPTION} needs the command docker, which is not on the PATH") from None
 
 
 def _free_port() -> int:

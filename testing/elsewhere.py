@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, NoReturn
 from ..protocol.errors import ErrorCode, KafkaError
 from .config_values import ConfigValue
 from .inspection import Inspection
+from .options import ADDRESS_OPTION, IMAGE_OPTION
 
 if TYPE_CHECKING:
     from ..client.admin import Admin
-
-OPTIONS = "--kafka-bootstrap-servers and --kafka-image"
 
 
 class BrokerElsewhere(Inspection):
@@ -54,7 +53,7 @@ class BrokerElsewhere(Inspection):
         from .in_process import InProcessBroker
 
         if not name.startswith("_") and (hasattr(InProcessBroker, name) or name in ("faults", "log_dir")):
-            _skip(f"kafka.{name} needs a broker in this process, without {OPTIONS}")
+            _skip(f"kafka.{name} needs a broker in this process, without {ADDRESS_OPTION} and {IMAGE_OPTION}")
         raise AttributeError(name)
 
 

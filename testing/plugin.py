@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .options import ADDRESS_OPTION, IMAGE_OPTION
+
 if TYPE_CHECKING:
     from .cluster import KafkaCluster
     from .config_values import ConfigValue
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from .ready_clients import AiokafkaClients, ConfluentKafkaClients, KafkaPythonClients
     from .secured import BrokerSecurity
 
-ADDRESS_OPTION = "--kafka-bootstrap-servers"
-IMAGE_OPTION = "--kafka-image"
 IMAGE_INI_OPTION = "kafka_image"
 CONFIGS_OPTION = "kafka_configs"
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from installed_wheel import install_wheel
-from support.kafka.java import class_archive, fetched, java_command, kafka_libs
-from support.kafka.real_kafka import keep_classes
+from support.kafka.java import KAFKA_VERSION, class_archive, fetched, java_command, kafka_libs
+from support.kafka.real_kafka import CLUSTER_ID, keep_classes
 
 from .running import Broker, ProgramBroker, ServerBroker
 
@@ -22,7 +22,6 @@ CACHE = Path(__file__).parents[2] / ".cache" / "alternatives"
 """Keeps what was built; jars are in the cache of the tests."""
 SPRING_KAFKA_TEST = ("org.springframework.kafka", "spring-kafka-test", "4.1.1")
 HEAP = "-Xmx1g"
-CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def kafka_process(_: Path) -> Contender:
     The heap and the archive of loaded classes are as in the image.
     """
     libs = kafka_libs()
-    keep_classes("4.3.1")
+    keep_classes(KAFKA_VERSION)
     archive = f"-XX:SharedArchiveFile={class_archive(libs)}"
     java = [
         java_command(),

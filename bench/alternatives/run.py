@@ -18,15 +18,17 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 import workloads
 from comparison_table import Samples, figure, save
+from support.brokers.peak_memory import peak_resident_bytes
+from support.brokers.processor_time import cpu_seconds
 
 from .contenders import CONTENDERS, Contender, prepare
-from .running import cpu_seconds, peak_memory_mb
 
 ROOT = Path(__file__).parents[2]
 TOPIC = "trips"
 ROUND_TRIPS = 1000
 ENOUGH_SECONDS = 3
 """After this time a round makes no more round trips."""
+MIB = 1 << 20
 CLEAN_BROKERS = 3
 """How often a round asks for a clean broker; each round's sample is the median."""
 
@@ -65,10 +67,10 @@ def measure(contender: Contender, directory: Path) -> dict[str, float]:
     broker = contender.start(directory)
     figures = {"start, ms": 1000 * (time.perf_counter() - begin)}
     try:
-        figures["start, CPU ms"] = 1000 * cpu_seconds(broker.pid)
-        figures["memory at the start, MB"] = peak_memory_mb(broker.pid)
+        figures["start, CPU ms"] = 1000 * cpu_seconds(broker.pid, with_children=True)
+        figures["memory at the start, MB"] = peak_resident_bytes(broker.pid) / MIB
         figures["round trip, ms"] = round_trip_ms(broker.address, contender.creates_topics)
-        figures["memory after the round trips, MB"] = peak_memory_mb(broker.pid)
+        figures["memory after the round trips, MB"] = peak_resident_bytes(broker.pid) / MIB
         figures["first record of a later group, ms"] = 1000 * workloads.first_message(broker.address, TOPIC, "later")
         times = []
         for _ in range(CLEAN_BROKERS):

@@ -1,6 +1,5 @@
 """A broker in a process of its own: started from nothing, replaced by a clean one, stopped."""
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -99,16 +98,3 @@ class ServerBroker:
         """Kills the process."""
         self._process.kill()
         self._process.wait()
-
-
-def cpu_seconds(pid: int) -> float:
-    """Processor time of a process and of its ended children, such as the tool that formats a directory."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-
-
-def peak_memory_mb(pid: int) -> float:
-    """The most resident memory that the process has had so far, shared libraries included."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    (line,) = (line for line in lines if line.startswith("VmHWM:"))
-    return int(line.split()[1]) / 1024

@@ -1,21 +1,16 @@
-"""How long a container takes from ``docker run`` to its first answer, measured with no more than a socket."""
+"""How long a container takes from ``docker run`` to its first answer."""
 
 import os
-import socket
-import struct
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from support.brokers.asking import Asking
 from support.docker.engine import Engine
 from support.eventually import eventually
 from support.kafka.real_kafka import free_ports
 
-METADATA = 3
-VERSION = 1
-CORRELATION_ID = 7
-ALL_TOPICS = -1
 LISTENS = " listens on "
 """What the broker prints when it serves."""
 EVERY_S = 0.01
@@ -29,23 +24,6 @@ class Start:
 
     answered_s: float
     healthy_s: float
-
-
-def metadata_request() -> bytes:
-    """A Metadata request for all topics, with its size before it."""
-    body = struct.pack(">hhih1si", METADATA, VERSION, CORRELATION_ID, 1, b"t", ALL_TOPICS)
-    return struct.pack(">i", len(body)) + body
-
-
-def has_answered(port: int) -> bool:
-    """Whether a broker answers Metadata at a port. Docker's proxy accepts connections before there is one."""
-    try:
-        with socket.create_connection(("127.0.0.1", port), ATTEMPT_S) as connection:
-            connection.sendall(metadata_request())
-            head = connection.recv(8, socket.MSG_WAITALL)
-    except OSError:
-        return False
-    return len(head) == 8 and head[4:] == struct.pack(">i", CORRELATION_ID)
 
 
 def measure_start(engine: Engine, tag: str, *options: str) -> Start:
@@ -63,7 +41,8 @@ def measure_start(engine: Engine, tag: str, *options: str) -> Start:
     with _client(engine, command) as client:
         try:
             _wait_for_line(client, LISTENS)
-            eventually("an answer", lambda: has_answered(port) or _has_ended(client), every_s=EVERY_S)
+            broker = Asking(port, ATTEMPT_S)
+            eventually("an answer", lambda: broker.names_a_broker() or _has_ended(client), every_s=EVERY_S)
             answered = time.monotonic()
             status = ("inspect", "--format", "{{.State.Health.Status}}", name)
             eventually("healthy", lambda: engine.run(*status) == "healthy", every_s=EVERY_S)

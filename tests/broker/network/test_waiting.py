@@ -75,6 +75,14 @@ async def until(condition: Callable[[], bool]) -> None:
     await eventually_in_loop("the broker is so far", condition)
 
 
+async def first_in_service(server: Server, client: socket.socket) -> Connection:
+    """Sends a first request. Returns the broker's side, once the request is in service there."""
+    await asyncio.get_running_loop().sock_sendall(client, frame(1))
+    await until(lambda: len(server.served) == 1)
+    [connection] = server.served
+    return connection
+
+
 async def received(client: socket.socket, size: int) -> None:
     """Reads ``size`` bytes."""
     left = size
@@ -107,9 +115,7 @@ async def test_a_request_waits_while_its_connection_is_muted() -> None:
     server = Server()
     server.answers_at_once = False
     async with server.client() as client:
-        await asyncio.get_running_loop().sock_sendall(client, frame(1))
-        await until(lambda: len(server.served) == 1)
-        [connection] = server.served
+        connection = await first_in_service(server, client)
         connection.mute(60_000)
         server.answer(connection, server.first)
         await received(client, len(ANSWER))
@@ -136,9 +142,7 @@ async def test_an_answer_waits_for_a_slow_reader() -> None:
     server = Server()
     server.answers_at_once = False
     async with server.client() as client:
-        await asyncio.get_running_loop().sock_sendall(client, frame(1))
-        await until(lambda: len(server.served) == 1)
-        [connection] = server.served
+        connection = await first_in_service(server, client)
         server.answer(connection, server.first, bytes(MANY_BYTES))
         assert connection.is_sending
         assert seen(server.first.response_send) == (0, 0, 0)
@@ -152,9 +156,8 @@ async def test_an_answer_counts_whose_reader_leaves() -> None:
     server = Server()
     server.answers_at_once = False
     async with server.client() as client:
-        await asyncio.get_running_loop().sock_sendall(client, frame(1))
-        await until(lambda: len(server.served) == 1)
-        server.answer(server.served[0], server.first, bytes(MANY_BYTES))
+        connection = await first_in_service(server, client)
+        server.answer(connection, server.first, bytes(MANY_BYTES))
         server.now_ns += 5 * MS
     await until(lambda: not len(server.connections))
     assert seen(server.first.response_send) == (0, 1, 5)

@@ -30,13 +30,23 @@ class Asking:
         self._patience_s = patience_s
 
     def ask(self, request: Message, version: int) -> Any:
-        """Sends a request, and returns the response."""
+        """Sends a request, and returns the response. Raises OSError if there is none."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=self._patience_s) as opened:
             opened.sendall(encode_request(request, version, 7, "asking"))
             size = struct.unpack(">i", _exactly(opened, 4))[0]
             frame = _exactly(opened, size)
         response_class = message_class(request.NAME.replace("Request", "Response"))
         return decode(response_class, version, frame, 4 + response_header_version(request.API_KEY, version))[0]
+
+    def names_a_broker(self) -> bool:
+        """Whether the broker answers Metadata and names at least one broker: one that is not ready yet names none.
+
+        A connection alone proves nothing: Docker's proxy accepts it before there is a broker.
+        """
+        try:
+            return bool(self.ask(MetadataRequest(topics=None), 1).brokers)
+        except OSError:
+            return False
 
     def create(self, topic: str, partitions: int, **configs: str) -> int:
         """Creates a topic; returns the error code."""
@@ -104,6 +114,7 @@ def _exactly(opened: socket.socket, size: int) -> bytes:
     data = b""
     while len(data) < size:
         received = opened.recv(size - len(data))
-        assert received, "the broker closed the connection"
+        if not received:
+            raise ConnectionAbortedError("the broker closed the connection")
         data += received
     return data

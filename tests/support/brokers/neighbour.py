@@ -32,6 +32,7 @@ from odradek.protocol.messages.groups import HeartbeatRequest, JoinGroupRequest,
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.structure import Message
 from support.brokers.our_broker import resident_bytes
+from support.brokers.peak_memory import peak_resident_bytes
 from support.eventually import eventually
 
 INTERVAL_S = 0.005
@@ -208,14 +209,6 @@ def observe(port: int, pid: int, stop: threading.Event) -> Seen:
         refused_heartbeats=refused,
         memory_growth=peak_resident_bytes(pid) - before,
     )
-
-
-def peak_resident_bytes(pid: int) -> int:
-    """The peak resident memory of a process since its ``clear_refs`` was written."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise AssertionError("no VmHWM in /proc")
 
 
 def main() -> None:
