@@ -12,6 +12,7 @@ creates no task and awaits nothing.
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from struct import Struct
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.api_keys import ApiKey, api
@@ -162,11 +163,17 @@ class Dispatcher:
         self._last = in_service
         if self.charging is not None:
             in_service.charge = self.charging.begin(in_service, size)
+        if route.meter is not None:
+            in_service.begun_ns = perf_counter_ns()
         try:
             steps = route.handle(self._broker, request, in_service, in_service)
         except Exception as error:  # noqa: BLE001 - any error of a handler fails its own request only
             answer_failure(connection, in_service, request, error)
+            if in_service.begun_ns:
+                route.note_return(in_service, None)
             return
+        if in_service.begun_ns:
+            steps = route.note_return(in_service, steps)
         if in_service.charge is not None:
             steps = in_service.charge.handled(steps)
         if is_large:

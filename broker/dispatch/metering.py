@@ -1,10 +1,12 @@
 """Measures the requests of a route: how long each takes, and what its answer holds.
 
-Owns: when the clock is read: before the handler, after it, and at an answer that comes later. Never does: keeping
-counts. A broker without metrics does not use this module. Source: ``RequestChannel.Request.updateRequestMetrics``.
+Owns: when the clock is read: at the answer, and when a handler returns without one. (The dispatcher reads it before
+the handler.) Never does: keeping counts. A broker without metrics does not use this module. Source:
+``RequestChannel.Request.updateRequestMetrics``.
 
 The functions for a route are made once, so that counting a small request looks nothing up. It costs 1 us of a
-Heartbeat and 3 us of a Produce (docs/metrics.md).
+Heartbeat and 3 us of a Produce (docs/metrics.md). What a handler still does after its answer, such as waking fetches,
+is part of no time.
 """
 
 from collections.abc import Iterator
@@ -14,18 +16,15 @@ from typing import Any, Protocol
 from ..metrics.error_plan import CountErrors
 from ..metrics.request_meters import ApiMeter, RequestMeters
 from ..network.waiting import Waiting
-from .route import NoteAnswer, Route
-from .served import Handler
+from .route import NoteAnswer, NoteReturn, Route
 
-UNFINISHED = 0
-"""The ``begun_ns`` of a request whose handler has not returned yet, and that is not answered."""
-ANSWERED = -1
-"""The ``begun_ns`` of a request whose answer was counted."""
+ANSWERED = 0
+"""The ``begun_ns`` of a request whose answer was counted, and of every request without metrics."""
 
 
 class Measured(Protocol):
-    """A request. ``begun_ns``: when it began, in ns of ``perf_counter_ns``, after its handler has returned without an
-    answer; before that :data:`UNFINISHED`, and after the answer :data:`ANSWERED`.
+    """A request. ``begun_ns``: when it began, in ns of ``perf_counter_ns``; the same below 0 after its handler has
+    returned without an answer, and :data:`ANSWERED` after the answer.
     """
 
     begun_ns: int
@@ -46,47 +45,25 @@ class Metering:
         """Counts the requests of a route from now on. Call it before the first one."""
         meter = self._meters.of(route.name)
         route.meter = meter.version(route.version)
-        route.handle = timed(route.handle, meter)
         route.note_answer = answer_counter(meter, route.error_counter(self._meters), self._waiting)
+        route.note_return = return_counter(meter)
         self._waiting.apis[route.api_key << 16 | route.version] = meter
 
 
-def timed(handle: Handler, meter: ApiMeter) -> Handler:
-    """The same handler, which also measures its time. Its context must be a :class:`Measured`."""
-    served, buckets = meter.served, meter.served.buckets
+def return_counter(meter: ApiMeter) -> NoteReturn:
+    """The function that notes the handlers of a route that have returned before the answer."""
 
-    def serve(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object] | None:
-        begun_ns = perf_counter_ns()
-        try:
-            steps = handle(broker, request, context, reply)
-        except Exception:
-            if context.begun_ns == UNFINISHED:
-                context.begun_ns = begun_ns  # the dispatcher answers it
-            meter.worked.note(perf_counter_ns() - begun_ns)
-            raise
+    def note_return(request: Measured, steps: Iterator[object] | None) -> Iterator[object] | None:
+        begun_ns = request.begun_ns
+        request.begun_ns = -begun_ns
         ns = perf_counter_ns() - begun_ns
-        if steps is None and context.begun_ns == ANSWERED:
-            served.ns += ns
-            buckets[(ns // 1000).bit_length()] += 1  # Times.note, without its call
+        if steps is None:
+            meter.worked.note(ns)
             return None
-        return _note_unfinished(meter, context, begun_ns, ns, steps)
+        meter.queue_waits.begin()  # for a turn among the slices
+        return _timed_steps(meter, request.take_arrival(begun_ns), ns, steps)
 
-    return serve
-
-
-def _note_unfinished(
-    meter: ApiMeter, request: Measured, begun_ns: int, ns: int, steps: Iterator[object] | None
-) -> Iterator[object] | None:
-    """Notes a handler that has returned after ``ns`` and is to answer later, or has further steps."""
-    if request.begun_ns == ANSWERED:
-        meter.answered.note(ns)
-    else:
-        request.begun_ns = begun_ns
-    if steps is None:
-        meter.worked.note(ns)
-        return None
-    meter.queue_waits.begin()  # for a turn among the slices
-    return _timed_steps(meter, request.take_arrival(begun_ns), ns, steps)
+    return note_return
 
 
 def _timed_steps(meter: ApiMeter, arrived_ns: int, ns: int, steps: Iterator[object]) -> Iterator[object]:
@@ -116,15 +93,17 @@ def answer_counter(meter: ApiMeter, count_errors: CountErrors, waiting: Waiting)
     """The function that counts the answers of a route. ``count_errors``: counts the error codes of its response.
     ``waiting`` gets to know which answer comes next.
     """
-    failures, answered = meter.failures, meter.answered.note
+    failures, answered, served, buckets = meter.failures, meter.answered.note, meter.served, meter.served.buckets
 
     def note_answer(request: Measured, response: Any, parts: list[Any] | None) -> None:
         begun_ns = request.begun_ns
-        if begun_ns:
-            if begun_ns == ANSWERED:
-                return  # the second answer of a handler that has failed: it is dropped
-            answered(perf_counter_ns() - begun_ns)
         request.begun_ns = ANSWERED
+        if begun_ns > 0:
+            ns = perf_counter_ns() - begun_ns
+            served.ns += ns
+            buckets[(ns // 1000).bit_length()] += 1  # Times.note, without its call
+        else:
+            answered(perf_counter_ns() + begun_ns)
         waiting.answering = meter
         if parts is not None:
             size = meter.response_bytes

@@ -83,7 +83,7 @@ class RequestInService(RequestContext):
         self._connection = None
         if charge is not None:
             charge.mute(connection)
-        if self._route.meter is not None:
+        if self.begun_ns:
             self._route.note_answer(self, response, parts)
         connection.answered(parts)
 
@@ -97,7 +97,7 @@ class RequestInService(RequestContext):
         parts = yield from self._route.encode_steps(response, self._correlation_id)
         if self.charge is not None:
             self.charge.mute(connection)
-        if self._route.meter is not None:
+        if self.begun_ns:
             self._route.note_answer(self, response, parts)
         connection.answered_in_pieces(parts)
 

@@ -4,7 +4,7 @@ Owns: these functions, which are looked up once for each (API, version). Never d
 ``ApiMessageType``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.api_keys import ApiDescription
@@ -39,6 +39,8 @@ UNDECODED = (skip_body, whole_frame)
 
 NoteAnswer = Callable[[Any, Any, list[Any] | None], None]
 """``note(request, response, parts)`` counts an answer. ``parts``: its bytes; None if the client wants none."""
+NoteReturn = Callable[[Any, Iterator[object] | None], Iterator[object] | None]
+"""``note(request, steps)`` notes that a handler has returned ``steps``. It returns the steps to run instead."""
 
 
 class Route:
@@ -56,6 +58,7 @@ class Route:
         "meter",
         "name",
         "note_answer",
+        "note_return",
         "response_version",
         "version",
     )
@@ -77,6 +80,8 @@ class Route:
         """Counts the requests of this route; None without metrics. :mod:`.metering` sets it."""
         self.note_answer: NoteAnswer
         """Counts an answer; only with metrics."""
+        self.note_return: NoteReturn
+        """Notes that a handler has returned and its request is not answered yet; only with metrics."""
 
     def error_counter(self, meters: "RequestMeters") -> "CountErrors":
         """The function that counts the error codes of a response."""

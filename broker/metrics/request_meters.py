@@ -4,8 +4,8 @@ Owns: the counts. Never does: reading a clock, I/O, knowing of Prometheus. Invar
 APIs, their versions and the error codes, whatever clients send. Source: ``RequestChannel``, ``RequestMetrics``, whose
 times are percentiles. Here they are histograms, which can be added up over brokers.
 
-The route of a request adds to these counts directly (:mod:`..dispatch.metering`). A request whose handler has answered
-it is counted in one histogram, :attr:`ApiMeter.served`, since its total time is the time of its handler. The two
+The route of a request adds to these counts directly (:mod:`..dispatch.metering`). A request whose handler answers
+it is counted in one histogram, :attr:`ApiMeter.served`, since it has waited for nothing. The two
 histograms that Prometheus reads are sums, made when it reads them.
 """
 
@@ -52,7 +52,7 @@ class ApiMeter:
         self.name = name
         self.versions: dict[int, VersionMeter] = {}
         self.served = Times()
-        """Requests that their handlers have answered: the time until a handler has returned."""
+        """Requests that their handlers have answered: the time until the answer."""
         self.worked = Times()
         """Other requests: the time for which the event loop has worked on each."""
         self.answered = Times()
