@@ -104,9 +104,7 @@ class LargeRequests:
             return
         begun_ns, connection = perf_counter_ns(), large.connection
         meter.api.queue_waits.end(0)  # the handler counts the wait, if it waits on, or the next lines
-        connection.arrived_ns = large.arrived_ns
-        self._serve_decoded(large, request)
-        if connection.take_arrival(0):
+        if connection.serve_late(partial(self._serve_decoded, large, request), large.arrived_ns):
             meter.api.queue_waits.note(begun_ns - large.arrived_ns)
 
     def _serve_decoded(self, large: "LargeRequest", request: Any) -> None:

@@ -10,8 +10,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...protocol.steps import Steps
-from .connection import RECEIVE_BUFFER_BYTES, Connection
+from .connection import Connection
 from .connection_quotas import ConnectionQuotas
+from .request_order import RECEIVE_BUFFER_BYTES
 from .unauthenticated import Unauthenticated
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from ..timers.slices import Slices
 from .connection import Authentication, Connection, Registry, ServeFrame
 from .memory_budget import MemoryBudget, Reservation
 from .response_writer import Part
+from .socket_reading import MEMORY
 
 QUEUED_BYTES_KEY = "queued.max.request.bytes"
 RECEIVE_MAX_MS = 30_000
@@ -53,7 +54,7 @@ class QueuedRequests:
 class MeteredConnection(Connection):
     """A connection that waits for memory before it receives the rest of a large request, or serves a small one."""
 
-    __slots__ = ("_is_deferred", "_is_held", "_is_receiving", "_pending", "_pending_since_ns", "_queue", "_queued")
+    __slots__ = ("_is_deferred", "_is_receiving", "_pending", "_pending_since_ns", "_queue", "_queued")
 
     def __init__(
         self,
@@ -76,8 +77,6 @@ class MeteredConnection(Connection):
         """The request in service, while it waits for memory."""
         self._pending_since_ns = 0
         """When it arrived; 0 without metrics."""
-        self._is_held = False
-        """Whether reading is paused until there is memory."""
 
     # Called by the event loop.
 
@@ -127,8 +126,8 @@ class MeteredConnection(Connection):
             self._serve(frame, owned)
             return
         self._pending = frame if owned else memoryview(bytes(frame))
-        if self._connections.waiting is not None:
-            self._pending_since_ns = self.take_arrival(self._connections.waiting.clock_ns())
+        if self._waits is not None:
+            self._pending_since_ns = self.take_arrival(self._waits.clock_ns())
         self._hold_reading()
 
     def _granted_to_serve(self) -> None:
@@ -140,9 +139,9 @@ class MeteredConnection(Connection):
         frame, self._pending = self._pending, None
         if frame is not None and not self._closing:
             self._resume_reading()
-            if self._pending_since_ns:
+            if self._waits is not None:
                 # A class's function, as above.
-                self._serve_late(cast(ServeFrame, MeteredConnection._serve), frame, self._pending_since_ns)
+                self._serve_kept(cast(ServeFrame, MeteredConnection._serve), frame, self._pending_since_ns)
             else:
                 self._serve(frame, True)
 
@@ -160,7 +159,7 @@ class MeteredConnection(Connection):
 
     def _begin_large(self) -> None:
         """Asks for the memory of a large request, once the requests before it are answered."""
-        if self._in_service or self._waiting or self.is_sending:
+        if self._in_service or self._kept or self.is_sending:
             self._is_deferred = True
             self._hold_reading()
             return
@@ -174,7 +173,7 @@ class MeteredConnection(Connection):
         self._resume_reading()
 
     def _resume_receiving(self) -> None:
-        if self._is_deferred and not (self._in_service or self._waiting or self.is_sending or self._closing):
+        if self._is_deferred and not (self._in_service or self._kept or self.is_sending or self._closing):
             self._is_deferred = False
             self._begin_large()
 
@@ -187,17 +186,12 @@ class MeteredConnection(Connection):
 
     def _drain(self) -> None:
         super()._drain()
-        if self._is_held and self.transport is not None:
-            self.transport.pause_reading()  # the buffer has room again, but memory is still missing
         self._resume_receiving()
 
     def _hold_reading(self) -> None:
-        self._is_held = True
-        if self.transport is not None:
-            self.transport.pause_reading()
+        assert self._reading is not None
+        self._reading.pause(MEMORY)
 
     def _resume_reading(self) -> None:
-        if self._is_held:
-            self._is_held = False
-            if not self._paused_reading and self.transport is not None:
-                self.transport.resume_reading()
+        assert self._reading is not None
+        self._reading.resume(MEMORY)

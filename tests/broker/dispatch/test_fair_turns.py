@@ -4,7 +4,7 @@ import asyncio
 import struct
 from pathlib import Path
 
-from odradek.broker.network.connection import FRAMES_A_TURN
+from odradek.broker.network.request_order import FRAMES_A_TURN
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.testing.in_process import InProcessBroker

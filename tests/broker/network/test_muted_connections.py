@@ -5,8 +5,9 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from odradek.broker.network.connection import RECEIVE_BUFFER_BYTES, Connection
+from odradek.broker.network.connection import Connection
 from odradek.broker.network.connections import Connections
+from odradek.broker.network.request_order import RECEIVE_BUFFER_BYTES
 from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.protocol.framing import SIZE
 from odradek.protocol.steps import run_to_end
