@@ -159,21 +159,40 @@ def usage() -> str:
 
 
 def main() -> int:
-    """Runs the command named by the first argument; returns its exit code (2 for wrong usage).
+    """Runs the command named by the first argument; returns its exit code (2 for wrong usage, 130 after Ctrl-C).
 
     If the reader of the output has ended (``odradek --help | head -1``), the command ends with exit code 1.
     """
+    open_closed_streams()
     try:
         try:
             return run_command(asked(sys.argv[0], sys.argv[1:]))
         finally:
-            if sys.stdout is not None:  # None: it was closed before the start
-                sys.stdout.flush()
+            sys.stdout.flush()
             gc.freeze()  # so that the collection at exit, a tenth of a short command's time, has nothing to look at
     except BrokenPipeError:
         # Python's flush at exit is discarded, because it would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:  # before the command has a handler of its own: while its modules are imported
+        return 130
+
+
+def open_closed_streams() -> None:
+    """Opens /dev/null for standard streams that were closed before the start (``odradek serve >&- 2>&-``).
+
+    Otherwise a socket or a log segment gets their number: libuv aborts when it closes such a socket, and what is
+    written to standard error would go into the segment.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def run_command(arguments: list[str]) -> int:

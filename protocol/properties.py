@@ -24,6 +24,17 @@ class Entry:
     line: int
 
 
+def decode_properties(data: bytes) -> str:
+    """The text of a properties file: UTF-8, with or without a byte order mark, or ISO-8859-1 if it is not UTF-8.
+
+    Java reads ISO-8859-1 only, but editors write UTF-8. The two agree on ASCII.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("iso-8859-1")
+
+
 def parse_properties(text: str) -> list[Entry]:
     """The entries of a properties text in order. A key that occurs twice has two entries; the last one takes effect.
 

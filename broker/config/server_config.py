@@ -41,13 +41,15 @@ class ServerConfig(TypedValues):
         overrides: Sequence[str] = (),
         environ: Mapping[str, str] | None = None,
         variables: Sequence[tuple[str, str]] = (),
+        overrides_are: str = "--override",
     ) -> "ServerConfig":
         """The configuration from a properties text, ``ODRADEK_…`` of the environment, and ``key=value`` overrides.
 
         ``variables`` are (environment variable, ``key=value``) for variables with other names. Precedence, lowest
-        first: defaults, file, environment, variables, overrides. Raises ConfigError with all problems.
+        first: defaults, file, environment, variables, overrides. Raises ConfigError with all problems; it calls the
+        overrides ``overrides_are``.
         """
-        settings, problems = collect(properties, overrides, environ or {}, variables)
+        settings, problems = collect(properties, overrides, environ or {}, variables, overrides_are)
         effective = {setting.key: setting for setting in settings}
         _same_id(effective)
         values, bad_values = _typed(effective)

@@ -7,7 +7,7 @@ texts are passed in.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...protocol.properties import parse_properties
+from ...protocol.properties import Entry, parse_properties
 from .definition import server_keys
 from .foreign_keys import OF_CLIENTS, is_removed
 from .own_keys import OWN_PREFIX
@@ -59,10 +59,12 @@ def collect(
     overrides: Sequence[str],
     environ: Mapping[str, str],
     variables: Sequence[tuple[str, str]] = (),
+    overrides_are: str = "--override",
 ) -> tuple[list[Setting], list[str]]:
     """All settings, lowest precedence first, and the problems with their form or their names.
 
     ``variables``: (environment variable, ``key=value``) for variables whose names do not begin with ENVIRONMENT_PREFIX.
+    ``overrides_are`` names the place of the overrides in messages.
     """
     settings: list[Setting] = []
     problems: list[str] = []
@@ -73,7 +75,7 @@ def collect(
         problems.append(f"The properties file can't be read: {malformed}")
     settings += environment_settings(environ)
     named = [(_variable(name), override) for name, override in variables]
-    for where, override in (*named, *(("--override", override) for override in overrides)):
+    for where, override in (*named, *((overrides_are, override) for override in overrides)):
         key, equals, text = override.partition("=")
         if equals:
             settings.append(Setting(key.strip(), text, where))
@@ -81,6 +83,17 @@ def collect(
             problems.append(f"{where} {override}: must be key=value")
     problems += [f"{unknown_key(setting.key)} ({setting.where})" for setting in settings if not is_known(setting.key)]
     return [setting for setting in settings if is_known(setting.key)], problems
+
+
+def repeated_keys(properties: str) -> Iterator[str]:
+    """A sentence for each key that a properties text sets to several values, of which Java and we take the last."""
+    places: dict[str, list[Entry]] = {}
+    for entry in parse_properties(properties):
+        places.setdefault(entry.key, []).append(entry)
+    for key, entries in places.items():
+        if len({entry.value for entry in entries}) > 1:
+            lines = ", ".join(str(entry.line) for entry in entries[:-1])
+            yield f"{key} is set in line {lines} and again in line {entries[-1].line}, which takes effect"
 
 
 def environment_settings(environ: Mapping[str, str]) -> Iterator[Setting]:

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ... import __version__
 from ...protocol.errors import KafkaError
+from ...protocol.properties import decode_properties
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ...storage.files.disk_reserve import FULL
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
+from ..config.sources import repeated_keys
 from ..dispatch.read_only import ReadOnlyMode
 from ..log_dirs.recovery import RecoveryStopped
 from ..metadata.log_reader import MetadataLogError
@@ -58,7 +60,7 @@ def serve(options: argparse.Namespace) -> int:
     ``options`` are those of :mod:`.serve_options`.
     """
     try:
-        text = None if options.configuration is None else Path(options.configuration).read_text()
+        text = None if options.configuration is None else decode_properties(Path(options.configuration).read_bytes())
     except OSError as error:
         return fail(f"can't read {options.configuration}: {error.strerror}")
     try:
@@ -66,21 +68,21 @@ def serve(options: argparse.Namespace) -> int:
     except ConfigError as error:
         return fail(str(error))
     try:
-        topics = _first_topics(options.create_topic)
+        acts = first_acts(options)
     except ConfigError as error:
         return fail(str(error))
     set_up_logging(options.log_level, options.log_format)
+    logger = logging.getLogger(__name__)
+    for repeated in repeated_keys(text or ""):
+        logger.warning("%s: %s", options.configuration, repeated)
     unused = config.keys_without_effect()
     if unused:
-        logging.getLogger(__name__).info(
-            "these keys of Apache Kafka have no effect in this broker: %s", ", ".join(unused)
-        )
+        logger.info("these keys of Apache Kafka have no effect in this broker: %s", ", ".join(unused))
     try:
         raise_descriptor_limit()
         descriptor_shares(more=LOOP_FILES)  # raises, before the event loop would fail with less clear words
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            begun = FirstActs(topics, options.announce_as_kafka, options.ready_file)
-            failure = runner.run(run(config, begun, options.cluster_id))
+            failure = runner.run(run(config, acts, options.cluster_id))
     except START_ERRORS as error:
         return fail(" ".join([str(error), *ownership_hint(error), *full_disk_hint(error)]))
     return 0 if failure is None else fail(failure)
@@ -112,10 +114,20 @@ class FirstActs(NamedTuple):
     ready_file: str | None = None
 
 
+def first_acts(options: argparse.Namespace) -> FirstActs:
+    """The acts that the options ask for. Raises ConfigError."""
+    if options.ready_file is not None and not Path(options.ready_file).parent.is_dir():
+        raise ConfigError([f"--ready-file {options.ready_file}: its directory does not exist"])
+    return FirstActs(_first_topics(options.create_topic), options.announce_as_kafka, options.ready_file)
+
+
 async def run(
     config: ServerConfig, acts: FirstActs, cluster_id: str | None, read_only: ReadOnlyMode | None = None
 ) -> str | None:
-    """Starts a broker, waits for SIGTERM or SIGINT, and stops it. Returns why it ended by itself, otherwise None."""
+    """Starts a broker, waits for one of :func:`stop_signals`, and stops it.
+
+    Returns why it ended by itself, otherwise None.
+    """
     ready_file = acts.ready_file
     keep_freed_memory()
     stop = asyncio.Event()
@@ -127,7 +139,7 @@ async def run(
         stop.set()
         server.stop_start()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in stop_signals():
         loop.add_signal_handler(number, stop_requested)
     # The image's entry point blocks these signals until here: without a handler, process 1 would lose them.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
@@ -149,9 +161,7 @@ async def run(
     except BaseException:
         await server.stop()
         raise
-    listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in running.advertised)
-    data = ", ".join(str(path.resolve()) for path in running.data_directories)
-    print(f"odradek {__version__} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
+    say_that_it_serves(server, running)
     if acts.announces_as_kafka:
         from .kafkas_lines import announce  # only our image asks for them
 
@@ -168,6 +178,27 @@ async def run(
     if server.failure is None:
         logging.getLogger(__name__).info("stopped cleanly")
     return server.failure
+
+
+def stop_signals() -> list[signal.Signals]:
+    """Signals that stop a broker cleanly, as they stop a JVM.
+
+    SIGHUP comes when the terminal is closed. It is left out if it is ignored, which is what nohup does.
+    """
+    hangs_up = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN
+    return [signal.SIGTERM, signal.SIGINT, *([signal.SIGHUP] if hangs_up else [])]
+
+
+def say_that_it_serves(server: BrokerServer, running: RunningBroker) -> None:
+    """Prints the bound addresses, those that clients are told if they are others, and the directories."""
+    bound = [f"{one.listener.name}://{bracketed(one.listener.host)}:{one.port}" for one in server.listeners]
+    advertised = [f"{one.name}://{bracketed(one.host)}:{one.port}" for one in running.advertised]
+    told = "" if set(advertised) <= set(bound) else f", advertises {', '.join(advertised)}"
+    data = ", ".join(str(path.resolve()) for path in running.data_directories)
+    print(
+        f"odradek {__version__} listens on {', '.join(bound)}{told}, data in {data}; Ctrl-C or SIGTERM stops it",
+        flush=True,
+    )
 
 
 def ownership_hint(error: BaseException) -> Iterator[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from ...protocol.properties import decode_properties
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 
@@ -12,7 +13,7 @@ from ..config.server_config import ServerConfig
 def load_configuration(path: Path) -> ServerConfig:
     """Loads a properties file, with the environment variables ``ODRADEK_...``. Raises click.ClickException."""
     try:
-        return ServerConfig.load(path.read_text(), (), os.environ)
+        return ServerConfig.load(decode_properties(path.read_bytes()), (), os.environ)
     except OSError as error:
         raise click.ClickException(f"can't read {path}: {error.strerror}") from error
     except ConfigError as error:

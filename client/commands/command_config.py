@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 
-from ...protocol.properties import parse_properties
+from ...protocol.properties import decode_properties, parse_properties
 from .running import CommandError, key_values
 
 if TYPE_CHECKING:
@@ -242,8 +242,8 @@ def given_settings(path: str | None, properties: tuple[str, ...]) -> dict[str, G
     given: dict[str, GivenSetting] = {}
     if path is not None:
         try:
-            with open(path, encoding="utf-8") as file:
-                entries = parse_properties(file.read())
+            with open(path, "rb") as file:
+                entries = parse_properties(decode_properties(file.read()))
         except (OSError, ValueError) as error:
             raise CommandError(f"{path}: {error}") from None
         given = {entry.key: GivenSetting(path, entry.line, entry.value) for entry in entries}

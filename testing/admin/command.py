@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ...broker.config.errors import ConfigError
 from ...broker.network.listening import BindError
+from ...broker.server.commands import stop_signals
 from ...protocol.errors import KafkaError
 from ..marked_topic import marked_topic
 from .controlled_broker import ControlledBroker
@@ -54,9 +55,9 @@ def run_test_broker(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _signalled() -> Iterator[threading.Event]:
-    """Yields an event that SIGTERM and Ctrl-C set; restores the earlier signal handlers at the end of the block."""
+    """Yields an event that the stop signals set; restores the earlier signal handlers at the end of the block."""
     event = threading.Event()
-    earlier = {one: signal.signal(one, lambda *_: event.set()) for one in (signal.SIGTERM, signal.SIGINT)}
+    earlier = {one: signal.signal(one, lambda *_: event.set()) for one in stop_signals()}
     try:
         yield event
     finally:

@@ -11,9 +11,16 @@ from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.listeners import Listener
 from odradek.broker.config.own_keys import OWN_KEYS, OWN_PREFIX
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.config.sources import OTHER_VARIABLES, environment_name, environment_settings, is_known
+from odradek.broker.config.sources import (
+    OTHER_VARIABLES,
+    environment_name,
+    environment_settings,
+    is_known,
+    repeated_keys,
+)
 from odradek.broker.config.typed_values import OUR_DEFAULTS
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.properties import decode_properties
 from support.pipeline.wheel import ROOT
 
 
@@ -215,3 +222,16 @@ def test_internal_topics_of_a_cluster_have_the_replicas_of_kafkas() -> None:
     assert [member[name] for name in names] == [3, 3]
     assert (alone["transaction.state.log.min.isr"], member["transaction.state.log.min.isr"]) == (1, 2)
     assert member.with_dynamic({"log.retention.ms": "5"}, {})["offsets.topic.replication.factor"] == 3
+
+
+@pytest.mark.parametrize(
+    "data", [b"# f\xc3\xbcr\na=\xc3\xbc", b"\xef\xbb\xbf# f\xc3\xbcr\na=\xc3\xbc", b"# f\xfcr\na=\xfc"]
+)
+def test_a_properties_file_is_utf_8_with_or_without_a_mark_or_iso_8859_1(data: bytes) -> None:
+    assert decode_properties(data) == "# für\na=ü"
+
+
+def test_a_key_that_is_set_to_two_values_is_told_without_the_values() -> None:
+    text = "num.partitions=1\nnode.id=1\nnum.partitions=2\nnode.id=1\nnum.partitions=3\n"
+    assert list(repeated_keys(text)) == ["num.partitions is set in line 1, 3 and again in line 5, which takes effect"]
+    assert ServerConfig.load(text)["num.partitions"] == 3

@@ -1,6 +1,7 @@
 """A start costs little, logs little and can be stopped; a second broker on the same directory gets an error."""
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -125,6 +126,7 @@ def test_it_says_where_it_listens_where_the_data_is_and_how_to_stop_it(tmp_path:
         assert f"PLAINTEXT://127.0.0.1:{broker.port}" in line
         assert f"data in {broker.log_dir.resolve()}" in line
         assert "SIGTERM" in line
+        assert "advertises" not in line, "clients are told the bound address"
         ready = json.loads((tmp_path / "ready.json").read_text())
         assert ready["bootstrap_servers"] == broker.bootstrap_servers
         assert ready["log_dirs"] == [str(broker.log_dir.resolve())]
@@ -132,7 +134,30 @@ def test_it_says_where_it_listens_where_the_data_is_and_how_to_stop_it(tmp_path:
         assert len(ready["cluster_id"]) == 22
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_it_says_what_it_advertises_if_that_is_another_address(tmp_path: Path) -> None:
+    with OurBroker(tmp_path, {"advertised.listeners": "PLAINTEXT://localhost:1"}) as broker:
+        line = next(line for line in broker.log().splitlines() if "listens on" in line)
+        assert re.search(
+            r"listens on PLAINTEXT://127\.0\.0\.1:[0-9]{2,5}, advertises PLAINTEXT://localhost:1, data", line
+        )
+
+
+def test_it_serves_without_standard_streams(tmp_path: Path) -> None:
+    with OurBroker(tmp_path, command_prefix=("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")) as broker:
+        with socket.create_connection(("127.0.0.1", broker.port)) as client:
+            client.sendall(b"\0\0\0\0")  # no request: the broker closes the connection
+            assert client.recv(1) == b""
+        assert broker.stop() == 0
+
+
+def test_nohup_keeps_it_alive(tmp_path: Path) -> None:
+    with OurBroker(tmp_path, command_prefix=("nohup",)) as broker:
+        broker.process.send_signal(signal.SIGHUP)
+        assert broker.stop() == 0
+        assert broker.log().count("stopped cleanly") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     with OurBroker(tmp_path) as broker:
         process = broker.process
@@ -159,12 +184,23 @@ def test_a_kill_leaves_the_directory_to_the_next_start(tmp_path: Path) -> None:
         assert json.loads((tmp_path / "ready.json").read_text())["cluster_id"] == cluster
 
 
-def serve_beside(log_dir: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
+def serve_beside(log_dir: Path, *overrides: str, ready_file: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Runs a second ``odradek serve``, which must end by itself."""
     keys = ("listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={log_dir}", *overrides)
     options = [part for key in keys for part in ("--override", key)]
+    options += [] if ready_file is None else ["--ready-file", str(ready_file)]
     command = [sys.executable, "-m", "odradek", "serve", *options]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_a_ready_file_that_cannot_be_written_is_told_before_the_start(tmp_path: Path) -> None:
+    missing = tmp_path / "missing" / "ready.json"
+    second = serve_beside(tmp_path / "logs", ready_file=missing)
+    assert (second.returncode, second.stderr) == (
+        1,
+        f"odradek serve: --ready-file {missing}: its directory does not exist\n",
+    )
+    assert not (tmp_path / "logs").exists()
 
 
 def test_a_second_broker_on_the_directory_is_refused(tmp_path: Path) -> None:
