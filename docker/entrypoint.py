@@ -306,8 +306,8 @@ def configs_command(arguments: Sequence[str], address: str) -> list[str]:
             changed.append(argument)
     if not waits:
         return ["odradek", "configs", *changed]
-    wait = f"odradek health --bootstrap-server {shlex.quote(address)} --wait {ZOOKEEPER_WAIT_MS} > /dev/null"
-    return ["sh", "-c", f'{wait} && exec odradek configs "$@"', "kafka-configs", *changed]
+    wait = f"odradek health --bootstrap-only --bootstrap-server {shlex.quote(address)} --wait {ZOOKEEPER_WAIT_MS}"
+    return ["sh", "-c", f'{wait} > /dev/null && exec odradek configs "$@"', "kafka-configs", *changed]
 
 
 def broker_age_s() -> float:
@@ -367,7 +367,7 @@ def health_command(address: str, age_s: float, expects_broker: bool) -> list[str
     which leaves one every second while the broker is new, and then one every CHECK_EVERY_S. (--start-interval would
     help in Docker 25 and newer; older ones refuse to build an image with it.)
     """
-    check = ["odradek", "health", "--bootstrap-server", address]
+    check = ["odradek", "health", "--bootstrap-only", "--bootstrap-server", address]
     if not expects_broker and age_s > NO_BROKER_AFTER_S:
         return _after(CHECK_EVERY_NEW_S, ["true"])
     if age_s < STARTS_FOR_S:

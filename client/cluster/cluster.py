@@ -6,6 +6,7 @@ requests of a connection in order, so a waiting Fetch or JoinGroup would delay a
 """
 
 import asyncio
+import logging
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +15,7 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ..errors import (
     AuthenticationError,
+    BrokerConnectionError,
     ClientError,
     ClosedError,
     ConfigurationError,
@@ -25,6 +27,8 @@ from .metadata import BrokerAddress, ClusterMetadata, TopicMetadata, topics_of
 
 if TYPE_CHECKING:
     from ..security.secured import Secured
+
+logger = logging.getLogger(__name__)
 
 _BOOTSTRAP = -1
 ALLOW_AUTO_CREATION_SINCE = 4
@@ -78,6 +82,8 @@ class Cluster:
         self._send_buffer_bytes, self._receive_buffer_bytes = send_buffer_bytes, receive_buffer_bytes
         self._connections: dict[tuple[int, str], BrokerConnection] = {}
         self._opening: dict[tuple[int, str], asyncio.Task[BrokerConnection]] = {}
+        self._judged: set[tuple[str, int]] = set()
+        """Addresses that were reached once, or whose failure was logged."""
         self._refreshed_at = float("-inf")
         self._refresh_lock = asyncio.Lock()
         self._chance = random.Random()
@@ -178,12 +184,31 @@ class Cluster:
         except AuthenticationError as error:
             self._refuse(error)
             raise
+        except BrokerConnectionError as error:
+            self._warn_of_advertised(key[0], host, port, error)
+            raise
+        self._judged.add((host, port))
         connection.on_refusal = self._refuse
         old = self._connections.get(key)
         if old is not None:
             old.close()
         self._connections[key] = connection
         return connection
+
+    def _warn_of_advertised(self, node_id: int, host: str, port: int, error: BrokerConnectionError) -> None:
+        """Logs, once for each address, that a broker advertises one that this client has never reached.
+
+        Otherwise a client with a bootstrap address that works would only retry, without saying why.
+        """
+        if node_id >= 0 and (host, port) not in self._judged:
+            self._judged.add((host, port))
+            logger.warning(
+                "broker %d can't be reached at the address that it advertises, %s: %s. If it runs, set its"
+                " advertised.listeners to an address that this client can reach",
+                node_id,
+                address_of(host, port),
+                error,
+            )
 
     async def any_connection(self) -> BrokerConnection:
         """A connection to any broker: an open one, otherwise a new one to a known broker or a bootstrap server.
@@ -209,7 +234,7 @@ class Cluster:
             except ClientError as error:
                 reasons[address_of(host, port)] = str(error)
         raise NoBrokersAvailableError(
-            f"no broker answers at {', '.join(reasons)}: {'; '.join(reasons.values())}. "
+            f"no broker answers at {', '.join(reasons)}: {'; '.join(reasons.values()).rstrip('?')}. "
             "Is the broker running, and is the address right as seen from here?"
         )
 

@@ -16,7 +16,16 @@ from .deserializers import DeserializationError
 from .message_formatters import Formatter, formatter_of
 from .properties_file import read_properties
 from .record_format import RecordFormat
-from .running import CommandError, bootstrap_option, json_option, key_values, main, output_option, run
+from .running import (
+    CommandError,
+    bootstrap_option,
+    json_option,
+    key_values,
+    main,
+    output_option,
+    run,
+    topic_pattern,
+)
 from .topic_partitions import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
@@ -281,12 +290,12 @@ class PartitionReader:
         self._ends: dict[TopicPartition, int] = {}
 
     async def topics(self) -> list[str]:
-        """The existing topics that the options name. Raises CommandError if none exists."""
+        """The existing topics that the options name. Raises CommandError if none exists, or for a malformed pattern."""
         options = self._options
         if options.include is None:
             assert options.topic is not None
             return [options.topic]
-        pattern = re.compile(options.include.replace(",", "|"))
+        pattern = topic_pattern(options.include, "--include")
         names = [name for name in await self._consumer.topics() if pattern.fullmatch(name)]
         names = sorted(name for name in names if name not in INTERNAL_TOPICS or name == options.include)
         if not names:

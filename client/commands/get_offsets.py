@@ -11,7 +11,16 @@ from ...protocol.errors import KafkaError
 from ..types import TopicPartition
 from .command_config import admin_settings, command_config_option
 from .output import print_json
-from .running import CommandError, bootstrap_option, json_option, main, output_option, run, timeout_option
+from .running import (
+    CommandError,
+    bootstrap_option,
+    json_option,
+    main,
+    output_option,
+    run,
+    timeout_option,
+    topic_pattern,
+)
 from .topic_partitions import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
@@ -41,7 +50,10 @@ def parse_time(text: str) -> int:
 
 
 def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
-    """Parses ``TOPIC:FROM-TO,...`` to (topic pattern, first partition, end partition, exclusive). Raises UsageError."""
+    """Parses ``TOPIC:FROM-TO,...`` to (topic pattern, first partition, end partition, exclusive).
+
+    Raises UsageError, CommandError.
+    """
     rules = []
     for rule in text.split(","):
         match = re.fullmatch(r"([^:]*)(?::(?:(\d+)|(\d*)-(\d*)))?", rule.strip())
@@ -54,7 +66,7 @@ def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
             bounds = (int(single), int(single) + 1)
         else:
             bounds = (int(first) if first else 0, int(last) if last else 2**31)
-        rules.append((re.compile(topic or ".*"), *bounds))
+        rules.append((topic_pattern(topic or ".*", "--topic-partitions"), *bounds))
     return rules
 
 
@@ -99,7 +111,7 @@ def command(
         rules = partition_filter(topic_partitions)
     else:
         numbers = [int(n) for n in partitions.split(",")] if partitions else None
-        pattern = re.compile((topic or ".*").replace(",", "|"))
+        pattern = topic_pattern(topic or ".*", "--topic")
         rules = [(pattern, n, n + 1) for n in numbers] if numbers is not None else [(pattern, 0, 2**31)]
     timestamp = parse_time(time_)
 

@@ -1,6 +1,8 @@
 """``odradek health``: checks that a broker answers requests, for Docker's HEALTHCHECK and for scripts.
 
 The exit code is 0 if the broker answers ApiVersions and Metadata and its cluster has a live broker, otherwise 1.
+Advertised addresses that can't be reached are named on standard error, but do not make a broker unhealthy: inside a
+container they often cannot be reached.
 """
 
 from __future__ import annotations
@@ -21,10 +23,19 @@ from .running import CommandError, bootstrap_option, json_option, main, output_o
 @command_config_option
 @click.option("--timeout", "timeout_ms", type=click.IntRange(min=1), default=5_000, show_default=True, metavar="MS")
 @click.option("--wait", "wait_ms", type=click.IntRange(min=0), default=0, metavar="MS", help="Retry for this long.")
+@click.option(
+    "--bootstrap-only", is_flag=True, help="Do not try whether the addresses that the brokers advertise can be reached."
+)
 @json_option
 @output_option
 def command(
-    bootstrap_server: str, command_config: str | None, timeout_ms: int, wait_ms: int, as_json: bool, output: str
+    bootstrap_server: str,
+    command_config: str | None,
+    timeout_ms: int,
+    wait_ms: int,
+    bootstrap_only: bool,
+    as_json: bool,
+    output: str,
 ) -> int:
     """Retries until the broker answers or the time has passed."""
     timeouts = {"request_timeout_ms": timeout_ms, "connection_timeout_ms": timeout_ms}
@@ -38,7 +49,7 @@ def command(
         deadline = loop.time() + wait_ms / 1000
         while True:
             try:
-                cluster_id, brokers = await check(bootstrap_server, settings)
+                cluster_id, brokers = await check(bootstrap_server, settings, bootstrap_only=bootstrap_only)
             except (ClientError, CommandError):
                 if loop.time() >= deadline:
                     raise
@@ -53,8 +64,12 @@ def command(
     return run(work)
 
 
-async def check(bootstrap_server: str, settings: AdminSettings) -> tuple[str | None, list[int]]:
+async def check(
+    bootstrap_server: str, settings: AdminSettings, *, bootstrap_only: bool
+) -> tuple[str | None, list[int]]:
     """Returns the cluster's id and the ids of its live brokers. Raises ClientError, CommandError if none is alive."""
+    import asyncio
+
     from ..cluster.cluster import Cluster, ClusterTimes
 
     times = ClusterTimes(
@@ -68,7 +83,11 @@ async def check(bootstrap_server: str, settings: AdminSettings) -> tuple[str | N
         await cluster.start()
         if not cluster.metadata.brokers:
             raise CommandError(f"{bootstrap_server} answers, but no broker of its cluster is alive yet")
-        return cluster.metadata.cluster_id, sorted(cluster.metadata.brokers)
+        brokers = sorted(cluster.metadata.brokers)
+        if not bootstrap_only:
+            connecting = (cluster.connection(broker) for broker in brokers)
+            await asyncio.gather(*connecting, return_exceptions=True)  # the cluster logs each failure
+        return cluster.metadata.cluster_id, brokers
     finally:
         await cluster.close()
 

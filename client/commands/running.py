@@ -5,6 +5,7 @@ the client are imported before the first request.
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -141,6 +142,14 @@ def exactly_one(chosen: dict[str, bool]) -> str:
     if len(actions) != 1:
         raise click.UsageError(f"Command must include exactly one action: {', '.join(f'--{name}' for name in chosen)}")
     return actions[0]
+
+
+def topic_pattern(text: str, option: str) -> re.Pattern[str]:
+    """A pattern of topics, in which a comma separates alternatives, as in Kafka's scripts. Raises CommandError."""
+    try:
+        return re.compile(text.strip().replace(",", "|"))
+    except re.error as error:
+        raise CommandError(f"{option} {text} is not a regular expression: {error}") from None
 
 
 def key_values(texts: tuple[str, ...], option: str) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +22,7 @@ from .running import (
     output_option,
     run,
     timeout_option,
+    topic_pattern,
 )
 from .topic_partitions import INTERNAL_TOPICS
 
@@ -235,10 +235,7 @@ async def matching_topics(admin: TopicAdmin, options: TopicOptions, *, must_exis
     if options.exclude_internal:
         names = [name for name in names if name not in INTERNAL_TOPICS]
     if options.topic:
-        try:
-            wanted = re.compile(options.topic.strip().replace(",", "|"))
-        except re.error as error:
-            raise CommandError(f"--topic {options.topic} is not a regular expression: {error}") from None
+        wanted = topic_pattern(options.topic, "--topic")
         names = [name for name in names if wanted.fullmatch(name)]
         if must_exist and not names and not options.if_exists:
             raise CommandError(f"Topic '{options.topic}' does not exist as expected; 'odradek topics --list' shows all")

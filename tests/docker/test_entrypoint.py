@@ -213,7 +213,7 @@ def test_the_health_check_asks_the_first_listener(environ: dict[str, str], text:
 
 def test_a_broker_is_checked_at_once_then_every_second_then_every_five() -> None:
     assert "HEALTHCHECK --interval=250ms " in (DOCKER / "Dockerfile").read_text()
-    check = ["odradek", "health", "--bootstrap-server", "localhost:9092"]
+    check = ["odradek", "health", "--bootstrap-only", "--bootstrap-server", "localhost:9092"]
     waiting = [*check, "--wait", "4000"]
     assert entrypoint.health_command("localhost:9092", 0.5, expects_broker=True) == waiting
     new = entrypoint.health_command("localhost:9092", 2.5, expects_broker=True)
@@ -274,7 +274,7 @@ def test_tools_inside_ask_the_listener_for_brokers() -> None:
 def test_kafka_configs_waits_for_the_broker_in_place_of_zookeeper(given: str, arguments: str) -> None:
     run = entrypoint.configs_command(shlex.split(given), "here:1")
     assert run[:2] == ["sh", "-c"]
-    assert run[2].startswith("odradek health --bootstrap-server here:1 --wait 30000 ")
+    assert run[2].startswith("odradek health --bootstrap-only --bootstrap-server here:1 --wait 30000 ")
     assert shlex.join(run[4:]) == arguments
 
 

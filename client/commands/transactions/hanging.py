@@ -16,6 +16,7 @@ from ...errors import AdminError
 from ...types import TopicPartition
 from ..output import print_json, print_tabbed
 from ..progress import Progress
+from ..running import CommandError
 from .show import check_partition, producer_document
 
 if TYPE_CHECKING:
@@ -133,7 +134,17 @@ async def _describe(admin: TransactionsAdmin, transactional_ids: Sequence[str]) 
         return error.results
 
 
+async def _check_broker(admin: TransactionsAdmin, broker_id: int) -> None:
+    """Raises CommandError if no such broker is alive: its empty list would read as "nothing hangs"."""
+    brokers = [broker.node_id for broker in (await admin.describe_cluster()).brokers]
+    if broker_id not in brokers:
+        alive = ", ".join(map(str, brokers))
+        raise CommandError(f"broker {broker_id} is not alive in this cluster; those that are: {alive}")
+
+
 async def _partitions(admin: TransactionsAdmin, scope: Scope) -> list[TopicPartition]:
+    if scope.broker_id is not None:
+        await _check_broker(admin, scope.broker_id)
     if scope.topic is not None and scope.partition is not None:
         partition = TopicPartition(scope.topic, scope.partition)
         await check_partition(admin, partition)

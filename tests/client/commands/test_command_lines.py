@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 import pytest
 
-from odradek.__main__ import COMMANDS, run_command
+from odradek.__main__ import COMMANDS, main, run_command
 
 RECORDS = 3_000
 ODRADEK = [sys.executable, "-m", "odradek"]
@@ -36,6 +36,34 @@ def test_output_into_a_closed_pipe_ends_quietly() -> None:
     for arguments in (["--version"], ["protocol", "list"], ["protocol", "show", "0"], ["storage", "format", "--help"]):
         ended = into_a_closed_pipe(*arguments)
         assert (ended.returncode, ended.stderr) == (1, ""), arguments
+
+
+def test_output_into_a_stream_that_was_closed_before_the_start_ends_quietly() -> None:
+    command = ["sh", "-c", 'exec "$@" <&- >&-', "sh", *ODRADEK, "get-offsets", "--help"]
+    ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_ctrl_c_while_a_command_is_imported_ends_quietly(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("odradek.__main__.import_module", interrupted)
+    monkeypatch.setattr(sys, "argv", ["odradek", "serve"])
+    assert main() == 130
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("consume", "--include"), ("get-offsets", "--topic"), ("topics", "--list", "--topic")]
+)
+def test_a_malformed_pattern_of_topics_is_told(
+    bootstrap: str, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    assert run_command([*arguments, "(", "--bootstrap-server", bootstrap]) == 1
+    assert f"{arguments[-1]} ( is not a regular expression: missing )" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -214,6 +214,7 @@ async def test_what_does_not_exist_is_said_at_once(shell: Shell, bootstrap: str,
     nowhere = ("describe-producers", "--topic", topic, "--partition", "2")
     assert await shell.error(*nowhere) == f"odradek transactions: topic '{topic}' has 2 partitions: 0 to 1\n"
     assert "does not exist" in await shell.error("find-hanging", "--topic", f"{topic}-none")
+    assert "broker 99 is not alive" in await shell.error("find-hanging", "--broker-id", "99")
     assert "--broker-id to limit the scope" in await shell.error("find-hanging", code=2)
     assert "requires --topic" in await shell.error("find-hanging", "--broker-id", "1", "--partition", "1", code=2)
     assert "list" in await shell.out("--help")
