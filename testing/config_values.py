@@ -1,6 +1,10 @@
 """The configs of a broker for tests: converts Python values to the text form of Kafka's configuration. Pure."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..broker.config.server_config import ServerConfig
 
 TEST_DEFAULTS: Mapping[str, str] = {
     # Kafka's default of 3 s delays the first assignment of every group in a test.
@@ -15,6 +19,8 @@ ConfigValue = str | int | float | bool
 
 def texts(configs: Mapping[str, ConfigValue]) -> dict[str, str]:
     """TEST_DEFAULTS and ``configs``, which take precedence, as text. Raises TypeError as :func:`config_text` does."""
+    if not isinstance(configs, Mapping):
+        raise TypeError(f"configs must be a dict of Kafka's keys, not {configs!r}")
     return {**TEST_DEFAULTS, **{key: config_text(key, value) for key, value in configs.items()}}
 
 
@@ -25,3 +31,10 @@ def config_text(key: str, value: ConfigValue) -> str:
     if isinstance(value, str | int | float):
         return str(value)
     raise TypeError(f"{key}: the value must be a str, int, float or bool, not {type(value).__name__}")
+
+
+def loaded(keys: Mapping[str, str]) -> "ServerConfig":
+    """The configuration of a broker for tests. Raises ConfigError; its messages call the keys ``configs``."""
+    from ..broker.config.server_config import ServerConfig
+
+    return ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()], overrides_are="configs")

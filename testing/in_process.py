@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from ..broker.config.errors import ConfigError
 from ..broker.config.server_config import ServerConfig
 from ..broker.dispatch.served import Handler
 from ..broker.server.broker_server import BrokerServer
@@ -28,7 +29,7 @@ from ..broker.server.commands import loop_factory
 from ..broker.server.surroundings import Surroundings
 from .broker_thread import BrokerThread, HowToEnd, NewLoop
 from .clock import AdvanceableClock
-from .config_values import ConfigValue, texts
+from .config_values import ConfigValue, loaded, texts
 from .faults.faults import Faults
 from .files import FullDisk
 from .forked import no_fork, watch
@@ -59,6 +60,8 @@ class InProcessBroker(Inspection):
     ) -> None:
         """``new_loop`` makes the event loop; None takes the same kind of loop as ``odradek serve``."""
         self._new_loop = new_loop or loop_factory()
+        if isinstance(directory, Mapping):
+            raise TypeError("the first argument is the directory: write configs={...}")
         self._configs = texts(configs or {})
         self._remove: Callable[[], object] = _nothing
         if directory is None:
@@ -178,11 +181,11 @@ class InProcessBroker(Inspection):
         event loop are kept.
 
         ``configs`` replace the earlier ones; None keeps them. ``new_port`` takes another port, so that clients of the
-        old broker do not reach the new one. Raises what :meth:`start` raises.
+        old broker do not reach the new one. Raises what :meth:`start` raises; a ConfigError leaves the broker as it is.
         """
         with self._turn:
             if configs is not None:
-                self._configs = texts(configs)
+                self._exchange_configs(texts(configs))
             self.faults.clear()
             self._disk.is_full = False
             if new_port:
@@ -247,6 +250,15 @@ class InProcessBroker(Inspection):
     def disk_is_full(self, is_full: bool) -> None:
         self._disk.is_full = is_full
 
+    def _exchange_configs(self, configs: dict[str, str]) -> None:
+        """Takes other configs for the next start; raises ConfigError and keeps the earlier ones if they are invalid."""
+        earlier, self._configs = self._configs, configs
+        try:
+            self._config()
+        except ConfigError:
+            self._configs = earlier
+            raise
+
     def _keep_ports(self, server: BrokerServer) -> None:
         """Keeps the port that was bound, for the next start; without a bound port, the earlier one stays."""
         self._port = max([self._port, *(one.port for one in server.listeners[:1])])
@@ -257,7 +269,7 @@ class InProcessBroker(Inspection):
 
     def _config(self) -> ServerConfig:
         keys = {**self._own_keys(), **self._configs}
-        return ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
+        return loaded(keys)
 
     def _server(self, config: ServerConfig) -> BrokerServer:
         clock = self._clock

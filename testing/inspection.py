@@ -99,10 +99,15 @@ class Inspection(ABC):
         *values: Content,
         key: Content = None,
         partition: int | None = None,
-        headers: Mapping[str, bytes] | None = None,
+        headers: Mapping[str, Content] | Iterable[tuple[str, Content]] | None = None,
         timestamp_ms: int | None = None,
     ) -> "list[RecordMetadata]":
-        """Writes one record for each value, with acks=all; returns where each was stored. Raises KafkaError."""
+        """Writes one record for each value, with acks=all; returns where each was stored. Raises KafkaError.
+
+        ``headers`` are a dict, or pairs as a record has them: a name may be repeated.
+        """
+        pairs = headers.items() if isinstance(headers, Mapping) else headers or ()
+        header_list = [(name, _bytes(value)) for name, value in pairs]
 
         async def produce() -> "list[RecordMetadata]":
             from ..client.producer import Producer
@@ -118,7 +123,7 @@ class Inspection(ABC):
                         _bytes(key),
                         partition=partition,
                         timestamp_ms=timestamp_ms,
-                        headers=list((headers or {}).items()),
+                        headers=header_list,
                     )
                     for value in values
                 ]
@@ -129,7 +134,10 @@ class Inspection(ABC):
     def records(
         self, topic: str, *, partition: int | None = None, isolation_level: str = "read_uncommitted"
     ) -> "list[ConsumerRecord]":
-        """All records that a topic holds now, by partition and offset. Raises KafkaError for an unknown topic."""
+        """All records that a topic holds now, by partition and offset.
+
+        Raises KafkaError for an unknown topic or partition.
+        """
         return run(self._read(topic, partition, isolation_level, None, TIMEOUT_S))
 
     def consume(
@@ -165,6 +173,9 @@ class Inspection(ABC):
             numbers = await consumer.partitions_for_topic(topic)
             if not numbers:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"the topic {topic!r} does not exist")
+            if partition is not None and partition not in numbers:
+                known = f"the topic has partitions 0 to {max(numbers)}"
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"partition {partition!r} of {topic!r}: {known}")
             wanted = [TopicPartition(topic, number) for number in numbers if partition in (None, number)]
             consumer.assign(wanted)
             ends = await consumer.end_offsets(wanted)
@@ -190,7 +201,8 @@ class Inspection(ABC):
     def lag(self, group: str, topics: Iterable[str] = ()) -> "dict[TopicPartition, int]":
         """The lag of a group: for each partition, the number of offsets from the committed one to the end.
 
-        Without ``topics``, of the partitions for which the group has committed an offset. With ``topics``, of all their
+        Without ``topics``, of the partitions for which the group has committed an offset: empty for a group that has
+        committed nothing or does not exist. With ``topics``, of all their
         partitions: a partition without a committed offset counts from its start.
         """
         return self._admin(lambda admin: _lag(admin, group, list(topics)))
@@ -319,7 +331,15 @@ async def _is_read(consumer: Any, ends: "dict[TopicPartition, int]") -> bool:
 
 
 def _bytes(content: Content) -> bytes | None:
-    return content.encode() if isinstance(content, str) else content
+    """The bytes of a key, value or header. Raises TypeError for other types."""
+    if content is None or isinstance(content, bytes):
+        return content
+    if isinstance(content, str):
+        return content.encode()
+    raise TypeError(
+        f"keys, values and headers are str, bytes or None, not {type(content).__name__}: write"
+        " json.dumps(value) for JSON, and produce(topic, *values) for several records"
+    )
 
 
 def _shown(records: "list[ConsumerRecord]") -> str:

@@ -1,6 +1,6 @@
 """Reads the pytest mark ``kafka`` and the ini option ``kafka_configs``. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pytest
 
@@ -21,14 +21,18 @@ def topics_and_configs(node: pytest.Item) -> tuple[list[MarkedTopic], dict[str, 
             raise pytest.UsageError(
                 f"{node.nodeid}: the mark kafka accepts topics=[...] and configs={{...}}, not {wrong}"
             )
-        named = mark.kwargs.get("topics", ())
+        named, added = mark.kwargs.get("topics", ()), mark.kwargs.get("configs", {})
+        if not isinstance(named, Iterable) or not isinstance(added, Mapping):
+            raise pytest.UsageError(
+                f"{node.nodeid}: topics of the mark kafka is a list of names, configs a dict of Kafka's keys"
+            )
         for topic in [named] if isinstance(named, str) else named:
             try:
                 found = marked_topic(topic)
             except ValueError as error:
                 raise pytest.UsageError(f"{node.nodeid}: {error}") from error
             topics[found.name] = found
-        configs.update(mark.kwargs.get("configs", {}))
+        configs.update(added)
     return list(topics.values()), configs
 
 

@@ -15,7 +15,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from ..broker.config.server_config import ServerConfig
-from .config_values import ConfigValue
+from .config_values import ConfigValue, loaded
 from .in_process import HOST, InProcessBroker
 
 if TYPE_CHECKING:
@@ -151,6 +151,8 @@ class SecuredBroker(InProcessBroker):
         """``security``: by default SASL_SSL, with the users alice and admin."""
         super().__init__(directory, configs)
         self.security = security or BrokerSecurity()
+        if not isinstance(self.security, BrokerSecurity):
+            raise TypeError(f"security must be True or a BrokerSecurity(...), not {security!r}")
         self._passwords = {ADMIN: "admin-secret", **self.security.users}
         self.log_dir.parent.mkdir(parents=True, exist_ok=True)
         self._files = Path(mkdtemp(prefix="tls-", dir=self.log_dir.parent))
@@ -183,7 +185,7 @@ class SecuredBroker(InProcessBroker):
     def _config(self) -> ServerConfig:
         protocol = self.security.protocol
         keys = {"listeners": f"{protocol}://{HOST}:{self._port}", "log.dirs": str(self.log_dir), **self._keys}
-        return ServerConfig.load(None, [f"{key}={value}" for key, value in {**keys, **self._configs}.items()])
+        return loaded({**keys, **self._configs})
 
     def _client_settings(self) -> dict[str, Any]:
         """The settings of the helpers: they log in as admin with PLAIN, which works before SCRAM users exist."""

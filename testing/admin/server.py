@@ -5,6 +5,7 @@ connection has a thread, since requests may wait; a body has at most MOST_BYTES.
 it is for tests; it listens on 127.0.0.1 by default.
 """
 
+import contextlib
 import json
 import logging
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,7 +21,7 @@ from .values import Arguments
 logger = logging.getLogger(__name__)
 
 MOST_BYTES = 64 << 20
-METHODS = ("GET", "POST", "PUT", "DELETE")
+MOST_LINE_BYTES = 1 << 16
 
 
 class AdminServer:
@@ -57,15 +58,31 @@ class _Handler(BaseHTTPRequestHandler):
     """One connection."""
 
     protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"  # so that a malformed request line gets a status line, too
     server: _Server
 
+    def handle(self) -> None:
+        """Serves the connection to its end. Ignores that a test goes away without reading its answer."""
+        with contextlib.suppress(ConnectionError):
+            super().handle()
+
     def do_GET(self) -> None:
-        """Answers a request of any of METHODS."""
+        """Answers a request of any method."""
         try:
             status: int = 200
             answer: Any = self._answer()
         except AdminPortError as error:
             status, answer = error.status, {"error": error.message}
+        self._send(status, answer)
+
+    do_POST = do_PUT = do_DELETE = do_PATCH = do_GET  # noqa: N815
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answers what the base class refuses, such as a malformed request line, as JSON too; closes the connection."""
+        self.close_connection = True
+        self._send(code, {"error": message or self.responses.get(code, ("refused",))[0]})
+
+    def _send(self, status: int, answer: Any) -> None:
         is_text = isinstance(answer, Lines)
         body = answer.encode() if is_text else json.dumps(answer).encode() + b"\n"
         self.send_response(status)
@@ -73,8 +90,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815
 
     def _answer(self) -> Any:
         body = self._body()
@@ -92,22 +107,39 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> dict[str, Any]:
         """The JSON object in the body; empty without one. Raises AdminPortError: 400, 413."""
+        is_chunked = self.headers.get("Transfer-Encoding", "").strip().lower() == "chunked"
+        data = self._chunks() if is_chunked else self.rfile.read(self._size(self.headers.get("Content-Length") or "0"))
         try:
-            length = int(self.headers.get("Content-Length") or 0)
-        except ValueError:
-            length = -1
-        if not 0 <= length <= MOST_BYTES:
-            self.close_connection = True
-            raise AdminPortError(
-                413 if length > 0 else 400, f"the body must have a Content-Length of at most {MOST_BYTES} bytes"
-            )
-        try:
-            found = json.loads(self.rfile.read(length) or b"{}")
+            found = json.loads(data or b"{}")
         except ValueError as error:
             raise AdminPortError(400, f"the body is not JSON: {error}") from error
         if not isinstance(found, dict):
             raise AdminPortError(400, "the body must be a JSON object")
         return found
+
+    def _chunks(self) -> bytes:
+        """A body in chunks, as clients send that write JSON while they encode it (.NET's ``PostAsJsonAsync``)."""
+        data = bytearray()
+        while size := self._size(self.rfile.readline(MOST_LINE_BYTES).split(b";")[0].decode("latin-1"), 16, len(data)):
+            data += self.rfile.read(size)
+            self.rfile.readline(MOST_LINE_BYTES)
+        while self.rfile.readline(MOST_LINE_BYTES).strip():
+            pass  # trailers
+        return bytes(data)
+
+    def _size(self, text: str, base: int = 10, before: int = 0) -> int:
+        """A number of bytes to read, with ``before`` at most MOST_BYTES. Raises AdminPortError: 400, 413."""
+        try:
+            size = int(text, base)
+        except ValueError:
+            size = -1
+        if size < 0 or before + size > MOST_BYTES:
+            self.close_connection = True
+            raise AdminPortError(
+                413 if size > 0 else 400,
+                f"the body must have a Content-Length of at most {MOST_BYTES} bytes, or chunks with such a sum",
+            )
+        return size
 
     def log_message(self, format: str, *args: object) -> None:
         """Logs requests at the level DEBUG, instead of to standard error."""

@@ -65,6 +65,8 @@ class Faults:
 
     def delay(self, apis: Apis, seconds: float, *, times: int | None = None, **where: Any) -> RequestFault:
         """Serves requests at once, and sends each answer ``seconds`` later."""
+        if seconds < 0:
+            raise ValueError(f"seconds is {seconds}; it must be 0 or more")
         delay = functools.partial(actions.delay, delay_ms=round(seconds * 1000))
         return self._add(apis, f"{{}} answered {seconds:g} s later", times, where, delay)
 
@@ -84,6 +86,8 @@ class Faults:
 
     def throttle(self, apis: Apis, throttle_time_ms: int, *, times: int | None = None, **where: Any) -> RequestFault:
         """Sets ``throttle_time_ms`` in the answers, as quotas do (KIP-219). The answers are not delayed."""
+        if throttle_time_ms < 0:
+            raise ValueError(f"throttle_time_ms is {throttle_time_ms}; it must be 0 or more")
 
         def slow(response: Any) -> None:
             response.throttle_time_ms = throttle_time_ms
@@ -186,12 +190,17 @@ class Faults:
         action: Action,
         kind: type[RequestFault] = RequestFault,
     ) -> RequestFault:
+        if times is not None and times < 1:
+            raise ValueError(f"times is {times}; it must be at least 1, or None for all requests")
         keys = _keys(apis)
         selection = replace(Selection(), **where)
+        if wrong := selection.of_wrong_type():
+            raise TypeError(wrong)
         for key in keys:
             if missing := selection.missing_in(key):
                 raise ValueError(f"no {api(key).name} request names a {missing[0]}")
-        fault = kind(description.format(", ".join(api(key).name for key in keys)), times, self._remove)
+        named = ", ".join(api(key).name for key in keys) + selection.shown()
+        fault = kind(description.format(named), times, self._remove)
         with self._turn:
             self._faults = (*self._faults, (frozenset(keys), selection, fault, action))
         return fault
@@ -220,7 +229,9 @@ def _error(error: str | int) -> ErrorCode:
         if error not in ErrorCode.__members__:
             near = difflib.get_close_matches(error.upper(), ErrorCode.__members__)
             raise ValueError(f"{error!r} is not a Kafka error{_did_you_mean(near)}")
-        return ErrorCode[error]
+        error = ErrorCode[error]
+    if not error:
+        raise ValueError("NONE is not an error")
     return ErrorCode(error)
 
 

@@ -7,7 +7,7 @@ does: I/O, deciding what happens to them. The lists of each API and the fields o
 
 import copy
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ...broker.dispatch.error_responses import ITSELF, RESULTS, ItemErrors
@@ -59,6 +59,20 @@ class Selection:
             TRANSACTIONAL_ID: self.transactional_id,
         }
         return {kind: value for kind, value in named.items() if value is not None}
+
+    def of_wrong_type(self) -> str | None:
+        """Why the selection would select nothing: a value of a type that no request has. None if all are right."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            kind = int if field.name == PARTITION else str
+            if value is not None and not isinstance(value, kind):
+                return f"{field.name} must be {kind.__name__}, not {value!r}"
+        return None
+
+    def shown(self) -> str:
+        """The selection in words for descriptions, such as `` (topic orders, partition 1)``; empty for all requests."""
+        chosen = [f"{field.name} {value}" for field in fields(self) if (value := getattr(self, field.name)) is not None]
+        return f" ({', '.join(chosen)})" if chosen else ""
 
     def missing_in(self, api_key: int) -> list[str]:
         """The kinds of the selection that requests of this API do not have: such a fault could never happen."""

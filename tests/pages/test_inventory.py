@@ -243,7 +243,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
             PROGRAMS,
             "tests/pages/test_programs.py::test_the_settings_of_the_cookbook_configure_the_brokers",
         ],
-        "unittest, and other runners": [PROGRAMS],
+        "unittest, and other runners": [PROGRAMS, PROGRAMS],
         "A service in another process, or in a container": [PROGRAMS],
     },
     "docs/testing-over-http.md": {

@@ -19,6 +19,22 @@ def test_records_are_written_and_read(kafka: InProcessBroker) -> None:
     assert [(record.key, record.value) for record in records] == [(b"k", b"one"), (b"k", None), (b"k", b"three")]
     assert records[0].headers == [("h", b"1")]
     assert kafka.records("orders", partition=0) == []
+    with pytest.raises(KafkaError, match="partition 2 of 'orders': the topic has partitions 0 to 1"):
+        kafka.records("orders", partition=2)
+
+
+@pytest.mark.kafka(topics="orders")
+def test_what_is_written_has_the_types_of_the_client(kafka: InProcessBroker) -> None:
+    kafka.produce("orders", "one", headers={"h": "text"})
+    (one,) = kafka.records("orders")
+    kafka.produce("orders", "two", headers=[*one.headers, ("h", None)])
+    assert kafka.records("orders")[1].headers == [("h", b"text"), ("h", None)]
+    for wrong in (1, {"order": 1}, ["one", "two"]):
+        with pytest.raises(TypeError, match=rf"str, bytes or None, not {type(wrong).__name__}: write json\.dumps"):
+            kafka.produce("orders", wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="str, bytes or None, not int"):
+        kafka.produce("orders", "one", key=1)  # type: ignore[arg-type]
+    assert len(kafka.records("orders")) == 2
 
 
 def test_a_topic_that_is_not_there(kafka: InProcessBroker) -> None:

@@ -212,6 +212,11 @@ def test_values_are_as_python_has_them() -> None:
     }
 
 
+def test_configs_in_place_of_the_directory_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"write configs=\{\.\.\.\}"):
+        InProcessBroker({"num.partitions": 3})  # type: ignore[arg-type]
+
+
 def test_a_value_of_another_type_is_refused() -> None:
     with pytest.raises(TypeError, match=r"^log\.dir: .* not NoneType$"):
         InProcessBroker(configs={"log.dir": None})  # type: ignore[dict-item]

@@ -10,6 +10,7 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaPartition
 from kafka.errors import KafkaError
 
+from odradek.broker.config.errors import ConfigError
 from odradek.client.types import TopicPartition
 from odradek.testing import InProcessBroker, KafkaCluster
 from odradek.testing.marked_topic import MarkedTopic, marked_topic
@@ -46,6 +47,20 @@ def test_a_reset_changes_the_configs(kafka: InProcessBroker) -> None:
     kafka.reset({})
     kafka.produce("orders", "one")
     assert len(kafka.topic("orders").partitions) == 1
+
+
+def test_a_reset_to_invalid_configs_changes_nothing(kafka: InProcessBroker) -> None:
+    """A test that expects the error, or the next test of a shared broker, finds the broker as it was."""
+    kafka.reset({"num.partitions": 2})
+    kafka.produce("orders", "one")
+    with pytest.raises(ConfigError, match=r"Unknown key num\.partition: did you mean num\.partitions\? \(configs\)"):
+        kafka.reset({"num.partition": 4})
+    with pytest.raises(TypeError, match=r"configs must be a dict of Kafka's keys, not 'num\.partitions=4'"):
+        kafka.reset("num.partitions=4")  # type: ignore[arg-type]
+    assert len(kafka.records("orders")) == 1
+    kafka.reset()
+    kafka.produce("orders", "one")
+    assert len(kafka.topic("orders").partitions) == 2
 
 
 @pytest.mark.parametrize("end", ["stop", "kill", "pause"])

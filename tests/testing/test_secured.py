@@ -149,6 +149,8 @@ def test_secrets_do_not_show_and_wrong_names_are_refused(kafka_broker_factory: F
     assert PASSWORD not in repr(broker.client("bob"))
     with pytest.raises(ValueError, match="must be one of SSL, SASL_PLAINTEXT, SASL_SSL"):
         BrokerSecurity(protocol="TLS")
+    with pytest.raises(TypeError, match=r"security must be True or a BrokerSecurity\(\.\.\.\), not 'SASL_SSL'"):
+        kafka_broker_factory(security="SASL_SSL")
     with pytest.raises(ValueError, match="must be one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"):
         BrokerSecurity(mechanism="GSSAPI")
     with pytest.raises(ValueError, match="no user 'alice'; it has admin, bob"):

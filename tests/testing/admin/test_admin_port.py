@@ -1,7 +1,11 @@
 """The HTTP port that controls a broker for tests in any language."""
 
+import json
+import socket
+import struct
 import threading
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -10,6 +14,7 @@ from confluent_kafka import TopicPartition as ConfluentPartition
 
 from odradek.testing.admin.controlled_broker import ControlledBroker
 from odradek.testing.admin.routes import ROUTES, find
+from support.eventually import eventually
 
 from ..admin_port import AdminPort, admin_port
 
@@ -79,7 +84,7 @@ def test_an_unmodified_client_meets_a_fault(port: AdminPort) -> None:
     )
     assert fault == {
         "id": fault["id"],
-        "description": "NOT_LEADER_OR_FOLLOWER for Produce",
+        "description": "NOT_LEADER_OR_FOLLOWER for Produce (topic orders)",
         "fired": 0,
         "is_over": False,
     }
@@ -176,6 +181,7 @@ def test_a_full_disk(port: AdminPort) -> None:
         ("GET", "/groups/none", None, 404, "GROUP_ID_NOT_FOUND"),
         ("GET", "/nothing", None, 404, "the paths are: /, /advance"),
         ("PUT", "/topics", None, 405, "/topics supports GET, POST, not PUT"),
+        ("PATCH", "/reset", None, 405, "/reset supports POST, not PATCH"),
         ("POST", "/topics", {}, 400, "name is missing"),
         (
             "POST",
@@ -197,13 +203,16 @@ def test_a_full_disk(port: AdminPort) -> None:
         ("POST", "/topics/a/records", {"records": [{"value": 3}]}, 400, "value must be a string, null, or"),
         ("POST", "/topics/a/records", {"records": [{"values": "x"}]}, 400, "values is unknown"),
         ("POST", "/reset", {"topics": ["a:b"]}, 400, "'a:b' does not name a topic"),
-        ("POST", "/reset", {"configs": {"retention.days": 3}}, 400, "retention.days"),
+        ("POST", "/reset", {"configs": {"retention.days": 3}}, 400, "Unknown key retention.days"),
+        ("POST", "/reset", {"configs": {"num.partitions": 0}}, 400, "must be at least 1 (configs; int"),
         ("POST", "/advance", {"days": -1}, 400, "a clock can't go back"),
         ("POST", "/compact", {"topic": "none"}, 404, "'none' does not exist"),
         ("POST", "/faults", {"apis": "Produce"}, 400, "fault is missing"),
         ("POST", "/faults", {"fault": "explode"}, 400, "fault must be one of announce_versions, delay"),
         ("POST", "/faults", {"fault": "fail", "apis": "Prduce", "error": 1}, 400, "did you mean Produce?"),
         ("POST", "/faults", {"fault": "fail", "apis": "Heartbeat", "error": 1, "topic": "a"}, 400, "names a topic"),
+        ("POST", "/faults", {"fault": "delay", "apis": "Produce", "seconds": -1}, 400, "seconds is -1"),
+        ("POST", "/faults", {"fault": "hold", "apis": "Produce", "times": 0}, 400, "times is 0"),
         ("POST", "/faults", {"fault": "hold", "apis": "Produce", "tims": 1}, 400, "tims is unknown"),
         ("POST", "/faults", {"fault": "hold", "apis": "Produce", "times": "many"}, 400, 'an integer or "all"'),
         ("POST", "/faults/77/release", None, 404, "fault 77 does not exist"),
@@ -216,9 +225,48 @@ def test_what_is_refused(port: AdminPort, method: str, path: str, body: Any, sta
     refused, text = port.refused(method, path, body)
     assert (refused, reason in text) == (status, True), text
     assert port.done("GET", "/faults") == []
-    if not port.done("GET", "/")["is_running"]:
-        assert path == "/reset"  # configs that keep a broker from starting
-        port.done("POST", "/reset", {"configs": {}})
+    assert port.done("GET", "/")["is_running"]
+
+
+@pytest.mark.parametrize("chunks", [[b'{"topics": ["orders"]}'], [b'{"topics"', b': ["ord', b'ers"]}'], []])
+def test_a_body_may_come_in_chunks(port: AdminPort, chunks: list[bytes]) -> None:
+    """Clients that write JSON while they encode it, such as .NET's, do not know its length."""
+    connection = HTTPConnection("127.0.0.1", port.port)
+    for _ in range(2):  # the connection is kept: nothing of the body may be left in it
+        connection.request("POST", "/reset", iter(chunks), {"Transfer-Encoding": "chunked"}, encode_chunked=True)
+        response = connection.getresponse()
+        assert (response.status, response.read()[:1]) == (200, b"{")
+    connection.close()
+    assert port.done("GET", "/topics") == (["orders"] if chunks else [])
+
+
+@pytest.mark.parametrize(
+    ("request_text", "status"),
+    [
+        (b"nonsense\r\n\r\n", 400),
+        (b"BREW / HTTP/1.1\r\n\r\n", 501),
+        (b"POST /reset HTTP/1.1\r\nContent-Length: many\r\n\r\n", 400),
+        (b"POST /reset HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", 413),
+        (b"POST /reset HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        (b"POST /reset HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4000001\r\n", 413),
+    ],
+)
+def test_what_is_not_a_request_gets_json_and_is_closed(port: AdminPort, request_text: bytes, status: int) -> None:
+    with socket.create_connection(("127.0.0.1", port.port)) as client:
+        client.sendall(request_text)
+        head, _, body = b"".join(iter(lambda: client.recv(65_536), b"")).partition(b"\r\n\r\n")
+    assert head.split()[1] == b"%d" % status
+    assert list(json.loads(body)) == ["error"]
+
+
+def test_a_test_that_goes_away_leaves_no_traceback(port: AdminPort, capfd: pytest.CaptureFixture[str]) -> None:
+    client = socket.create_connection(("127.0.0.1", port.port))
+    client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()  # sends a reset
+    assert port.done("GET", "/")["is_running"]  # so the first connection was accepted
+    eventually("the connections end", lambda: "process_request_thread" not in str(threading.enumerate()))
+    assert capfd.readouterr().err == ""
 
 
 def test_every_path_is_found_with_its_arguments() -> None:

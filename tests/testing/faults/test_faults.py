@@ -292,7 +292,8 @@ def test_faults_outlive_a_restart_and_not_a_reset(kafka: InProcessBroker) -> Non
     [
         (("Prduce", "NOT_LEADER_OR_FOLLOWER"), "did you mean Produce"),
         (("Produce", "NOT_LEADER"), "did you mean NOT_LEADER_OR_FOLLOWER"),
-        ((4, "NONE"), "not an API of this broker"),
+        ((4, "UNKNOWN_SERVER_ERROR"), "not an API of this broker"),
+        (("Produce", "NONE"), "NONE is not an error"),
     ],
 )
 def test_a_fault_that_is_misspelled(kafka: InProcessBroker, arguments: tuple[Any, Any], message: str) -> None:
@@ -303,12 +304,24 @@ def test_a_fault_that_is_misspelled(kafka: InProcessBroker, arguments: tuple[Any
 def test_a_fault_that_could_not_happen(kafka: InProcessBroker) -> None:
     with pytest.raises(ValueError, match="no Heartbeat request names a topic"):
         kafka.faults.fail("Heartbeat", "NOT_COORDINATOR", topic="orders")
+    with pytest.raises(ValueError, match="times is 0; it must be at least 1, or None"):
+        kafka.faults.disconnect("Produce", times=0)
+    with pytest.raises(ValueError, match="seconds is -1"):
+        kafka.faults.delay("Produce", -1)
+    with pytest.raises(ValueError, match="throttle_time_ms is -1"):
+        kafka.faults.throttle("Produce", -1)
+    with pytest.raises(TypeError, match="partition must be int, not '1'"):
+        kafka.faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER", topic="orders", partition="1")
+    assert list(kafka.faults) == []
 
 
 def test_waiting_for_a_fault_that_does_not_happen_says_what_came(kafka: InProcessBroker) -> None:
     fault = kafka.faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER")
     with pytest.raises(TimeoutError, match="NOT_LEADER_OR_FOLLOWER for Produce: only 0 of 1 requests arrived"):
         fault.wait_until_fired(timeout_s=0.01)
+    other = kafka.faults.fail("Produce", "NOT_LEADER_OR_FOLLOWER", topic="orders", partition=1)
+    with pytest.raises(TimeoutError, match=r"for Produce \(topic orders, partition 1\): only 0 of 1"):
+        other.wait_until_fired(timeout_s=0.01)
 
 
 def test_clients_take_the_versions_that_are_announced(kafka: InProcessBroker) -> None:

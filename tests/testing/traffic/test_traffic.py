@@ -162,7 +162,7 @@ def test_a_closed_connection_is_an_answer(kafka: InProcessBroker) -> None:
     with kafka.record() as traffic:
         produce(kafka.bootstrap_servers, "one")
     closed, served = traffic.requests("Produce")
-    assert closed.closed == "the connection closed at Produce, as the test requested"
+    assert closed.closed == "the connection closed at Produce (topic orders), as the test requested"
     assert (closed.response, served.closed) == (None, None)
     kafka.reset()
     kafka.create_topic("orders")
