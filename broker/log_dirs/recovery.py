@@ -13,11 +13,14 @@ from ...protocol.topic_partition import TopicPartition
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.log_config import LogConfig
+from ...storage.log.log_loader import RecoveryReports
 
 logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LINES = 5.0
 MIB = 1 << 20
+REPORT_BYTES = 16 * MIB
+"""A stop takes effect after this much at most."""
 
 
 class RecoveryStopped(Exception):  # noqa: N818 - a state, not an error
@@ -27,9 +30,10 @@ class RecoveryStopped(Exception):  # noqa: N818 - a state, not an error
 class RecoveryProgress:
     """The recovery of all directories at one start."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """``clock``: seconds from any starting point."""
+    def __init__(self, clock: Callable[[], float], report_bytes: int = REPORT_BYTES) -> None:
+        """``clock``: seconds from any starting point. ``report_bytes``: how much is checked between two reports."""
         self._clock = clock
+        self._reports = RecoveryReports(self._checked, report_bytes)
         self._began = self._last_line = clock()
         self._lock = Lock()
         self._stop = Event()
@@ -69,7 +73,7 @@ class RecoveryProgress:
             def one_done(key: TopicPartition, done: int, total: int) -> None:
                 self._log_done(directory, key, done, total)
 
-            directory.open_found(config_of, now_ms, threads=threads, progress=one_done, recovered=self._checked)
+            directory.open_found(config_of, now_ms, threads=threads, progress=one_done, reports=self._reports)
 
         try:
             directories.in_parallel(unclean, recover)

@@ -34,7 +34,7 @@ from ..log.append_gate import AppendGate
 from ..log.due_removals import DueRemovals
 from ..log.log import Log
 from ..log.log_config import LogConfig
-from ..log.log_loader import RecoveredBytes
+from ..log.log_loader import RecoveryReports
 from .directory_contents import FoundLog, nothing_known, scan_directory
 from .directory_flush import DirectoryFlusher
 from .directory_lock import DirectoryLock
@@ -80,7 +80,7 @@ class LogDirectory:
         """The first offset of each compacted partition that is not cleaned yet, for the cleaner."""
         self.removal = DirectoryRemoval(files, path, chance)
         self.flusher = DirectoryFlusher(files, self.fail, self.storage_error, max_open_files)
-        self._recovered: RecoveredBytes | None = None
+        self._reports: RecoveryReports | None = None
 
     @classmethod
     def open(
@@ -204,13 +204,13 @@ class LogDirectory:
         *,
         threads: int = 1,
         progress: Callable[[TopicPartition, int, int], None] | None = None,
-        recovered: RecoveredBytes | None = None,
+        reports: RecoveryReports | None = None,
     ) -> None:
         """Opens every partition that was found, on `threads` threads. After a kill, each is recovered.
 
         `config_for` returns the configuration of a topic. `progress` is called with (partition, partitions done,
-        total), and `recovered` with (file, position, size, bytes since the last call) while a segment is checked, both
-        on any thread. Raises StorageError, CorruptCheckpointError.
+        total), and `reports` while a segment is checked, both on any thread. Raises StorageError,
+        CorruptCheckpointError.
         """
         keys = list(self.found)
         done = count(1)
@@ -221,11 +221,11 @@ class LogDirectory:
             if progress is not None:
                 progress(key, next(done), len(keys))
 
-        self._recovered = recovered
+        self._reports = reports
         with self.descriptors.divided(threads), ThreadPoolExecutor(threads, "recovery") as pool:
             for _ in pool.map(open_one, keys):
                 pass
-        self._recovered = None
+        self._reports = None
 
     def holds(self, topic: str, partition: int) -> bool:
         """Whether the directory has a partition, open or not."""
@@ -300,7 +300,7 @@ class LogDirectory:
             topic_id=topic_id,
             jitter_seed=self._chance.getrandbits(32),
             on_failure=self.fail,
-            recovered=self._recovered,
+            reports=self._reports,
         )
         log.use_gate(self.gate)
         return log

@@ -27,7 +27,7 @@ from .log_config import LogConfig
 from .log_files import LogFiles
 from .log_flusher import LogFlusher
 from .log_health import LogHealth
-from .log_loader import LogLoader, RecoveredBytes
+from .log_loader import LogLoader, RecoveryReports
 from .log_offsets import LogOffsets
 from .log_producers import LogProducers
 from .log_removal import LogRemoval
@@ -97,14 +97,14 @@ class Log:
         jitter_seed: int = 0,
         before_cut: Callable[[Path, int], None] | None = None,
         on_failure: Callable[[OSError], None] | None = None,
-        recovered: RecoveredBytes | None = None,
+        reports: RecoveryReports | None = None,
     ) -> "Log":
         """Opens the log in `directory`, or creates it. Recovers it if the last stop was not clean.
 
         Recovered batches are synced before this returns. `topic_id` is written if the directory has none. `jitter_seed`
         makes segment.jitter.ms differ between logs. `before_cut` gets the file and the position of damage before
         recovery cuts there; if it raises, nothing is cut. `on_failure` is called with a disk error that takes the
-        directory offline, on the thread that met it; `recovered` with the progress of recovery (`RecoveredBytes`).
+        directory offline, on the thread that met it; `reports` gets the progress of recovery.
         Raises StorageError, CorruptCheckpointError.
         """
         if descriptors is None:
@@ -119,7 +119,7 @@ class Log:
             clean_shutdown=clean_shutdown,
             jitter_seed=jitter_seed,
             before_cut=before_cut,
-            recovered=recovered,
+            reports=reports,
         )
         try:
             log = cls(directory, config, descriptors, loader, now_ms)

@@ -7,9 +7,11 @@ UnifiedLog.rebuildProducerState.
 """
 
 import logging
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ...protocol.records.batch import BatchHeader, check_crc
 from ...protocol.records.errors import CorruptRecordError
@@ -40,11 +42,19 @@ from .swap_files import recover_swap_files
 
 logger = logging.getLogger(__name__)
 
-RecoveredBytes = Callable[[str, int, int, int], None]
-"""Called with (a segment's file, the end of its checked part, its size, the bytes since the last call)."""
-TOLD_BYTES = 16 << 20
 SMALL_FILES = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
 """Files besides segments that the process before the crash may have written and not synced."""
+
+
+class RecoveryReports(NamedTuple):
+    """Who gets the progress of a recovery."""
+
+    call: Callable[[str, int, int, int], None]
+    """Called with (a segment's file, the end of its checked part, its size, the bytes since the last call). If it
+    raises, the recovery ends.
+    """
+    every_bytes: int
+    """It is called when this many bytes of a segment were checked, and at the segment's end."""
 
 
 @dataclass(slots=True)
@@ -78,18 +88,19 @@ class LogLoader:
         clean_shutdown: bool,
         jitter_seed: int,
         before_cut: Callable[[Path, int], None] | None = None,
-        recovered: RecoveredBytes | None = None,
+        reports: RecoveryReports | None = None,
     ) -> None:
         """`before_cut` is called with the file and the position of damage before recovery cuts there; if it raises,
         nothing is cut.
 
-        `recovered` is called with the progress: (file, position, size, bytes since the last call).
+        `reports` gets the progress of recovery.
         """
         self.directory = directory
         self.config = config
         self.descriptors = descriptors
         self.before_cut = before_cut
-        self.recovered = recovered
+        self.reports = reports
+        self.report_bytes = sys.maxsize if reports is None else reports.every_bytes
         self.files = descriptors.files
         self.now_ms = now_ms
         self.recovery_point = recovery_point
@@ -290,7 +301,7 @@ class LogLoader:
                     taken, waiting = waiting, None
                     epoch = taken[1].partition_leader_epoch
                     next_offset, valid = self._apply_append(segment, *taken)
-                    if valid - reported >= TOLD_BYTES:
+                    if valid - reported >= self.report_bytes:
                         reported = self._report_recovery(segment, valid, reported)
                 if header.base_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
                     raise CorruptRecordError(
@@ -328,8 +339,8 @@ class LogLoader:
         return header.next_offset, position + header.size_in_bytes
 
     def _report_recovery(self, segment: Segment, valid: int, reported: int) -> int:
-        if self.recovered is not None:
-            self.recovered(str(segment.path), valid, segment.size, valid - reported)
+        if self.reports is not None:
+            self.reports.call(str(segment.path), valid, segment.size, valid - reported)
         return valid
 
     def _find_log_end(self) -> int:

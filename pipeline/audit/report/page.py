@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from ..result import AuditResult
 from . import figures
-from .page_data import WorstFindings, json_in_html, page_data
+from .page_data import RowLimits, WorstFindings, json_in_html, page_data
 from .page_parts import bars, number, table, volume_chart
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -18,10 +18,10 @@ MOST_TOPICS = 200
 """The number of topics in the table beside the map, the worst first."""
 
 
-def page(result: AuditResult, findings: WorstFindings, title: str = "Audit") -> str:
+def page(result: AuditResult, findings: WorstFindings, limits: RowLimits, title: str = "Audit") -> str:
     """The HTML of the whole page."""
     folder = files(__package__)
-    data = json_in_html(page_data(result, findings))
+    data = json_in_html(page_data(result, findings, limits))
     style, script = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     return "".join(
         [

@@ -16,9 +16,6 @@ from ..result import AuditResult
 from .figures import severity_of_partitions
 from .tables import FINDINGS_SCHEMA, groups_table, partitions_table
 
-MOST_PARTITIONS = 20_000
-MOST_FINDINGS = 5_000
-MOST_LAGS = 5_000
 EXACT_IN_JAVASCRIPT = 1 << 53
 
 PARTITION_COLUMNS = (
@@ -56,6 +53,17 @@ LAG_COLUMNS = (
 )
 
 
+class RowLimits(NamedTuple):
+    """The most rows of each table of the page."""
+
+    partitions: int = 20_000
+    findings: int = 5_000
+    lags: int = 5_000
+
+
+DEFAULT_LIMITS = RowLimits()
+
+
 class WorstFindings(NamedTuple):
     """The findings to show, the worst first, and the number of all findings."""
 
@@ -75,28 +83,30 @@ def worst_findings(parts: Iterable[Any], most: int) -> WorstFindings:
     return WorstFindings(total, worst)
 
 
-def page_data(result: AuditResult, findings: WorstFindings) -> dict[str, Any]:
+def page_data(result: AuditResult, findings: WorstFindings, limits: RowLimits) -> dict[str, Any]:
     """For each table: the number of all its rows, and the columns of the rows to show."""
     lags = groups_table(result.groups).sort_by([("lag", "descending"), ("group", "ascending")])
     return {
-        "findings": _columns(findings.rows, FINDING_COLUMNS, MOST_FINDINGS) | {"total": findings.total},
-        "partitions": _partitions(partitions_table(result.partitions), severity_of_partitions(result.findings)),
-        "groups": _columns(lags, LAG_COLUMNS, MOST_LAGS),
+        "findings": _columns(findings.rows, FINDING_COLUMNS, limits.findings) | {"total": findings.total},
+        "partitions": _partitions(
+            partitions_table(result.partitions), severity_of_partitions(result.findings), limits.partitions
+        ),
+        "groups": _columns(lags, LAG_COLUMNS, limits.lags),
     }
 
 
-def _partitions(partitions: Any, worst: dict[tuple[str, int], tuple[int, int]]) -> dict[str, Any]:
+def _partitions(partitions: Any, worst: dict[tuple[str, int], tuple[int, int]], most: int) -> dict[str, Any]:
     """The partitions, ordered by name. If there are too many, keeps those with the worst findings, then the largest."""
     keys = zip(partitions.column("topic").to_pylist(), partitions.column("partition").to_pylist(), strict=True)
     states = [worst.get(key, (-1, 0)) for key in keys]
     partitions = partitions.append_column("severity", pa.array([state for state, _ in states], pa.int64()))
     partitions = partitions.append_column("findings", pa.array([count for _, count in states], pa.int64()))
     total = partitions.num_rows
-    if total > MOST_PARTITIONS:
+    if total > most:
         by_need = [("severity", "descending"), ("size", "descending")]
-        partitions = partitions.sort_by(by_need).slice(0, MOST_PARTITIONS)
+        partitions = partitions.sort_by(by_need).slice(0, most)
     partitions = partitions.sort_by([("topic", "ascending"), ("partition", "ascending"), ("directory", "ascending")])
-    return _columns(partitions, PARTITION_COLUMNS, MOST_PARTITIONS) | {"total": total}
+    return _columns(partitions, PARTITION_COLUMNS, most) | {"total": total}
 
 
 def _columns(table: Any, names: tuple[str, ...], most: int) -> dict[str, Any]:

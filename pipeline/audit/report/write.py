@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..result import AuditResult
 from .page import page
-from .page_data import MOST_FINDINGS, worst_findings
+from .page_data import DEFAULT_LIMITS, RowLimits, worst_findings
 from .table_files import file_name, parts_of, put_in_place, write_overall_rows
 from .tables import FINDINGS, TABLES, write_json_lines
 
@@ -20,11 +20,15 @@ PAGE = "index.html"
 
 
 def write_report(
-    result: AuditResult, directory: Path, output: Path, formats: Collection[str] = DEFAULT_FORMATS
+    result: AuditResult,
+    directory: Path,
+    output: Path,
+    formats: Collection[str] = DEFAULT_FORMATS,
+    limits: RowLimits = DEFAULT_LIMITS,
 ) -> list[Path]:
     """Completes the tables in the run's directory and moves the chosen formats to the output.
 
-    Returns the written paths. Raises OSError.
+    `limits`: of the page. Returns the written paths. Raises OSError.
     """
     write_overall_rows(directory, result)
     written: dict[str, Path] = {}
@@ -35,8 +39,8 @@ def write_report(
             write_json_lines(parts_of(directory, table, result.portions), directory / f"{table}.jsonl")
             written[f"{table}.jsonl"] = output / "*.jsonl"
     if HTML in formats:
-        findings = worst_findings(parts_of(directory, FINDINGS, result.portions), MOST_FINDINGS)
-        (directory / PAGE).write_text(page(result, findings), encoding="utf-8")
+        findings = worst_findings(parts_of(directory, FINDINGS, result.portions), limits.findings)
+        (directory / PAGE).write_text(page(result, findings, limits), encoding="utf-8")
         written[PAGE] = output / PAGE
     for name in written:
         put_in_place(directory / name, output / name)

@@ -80,8 +80,7 @@ class StopsAtTheThird(RecoveryProgress):
         super()._checked(path, position, size, new_bytes)
 
 
-def test_a_stop_within_one_log_leaves_it_to_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.storage.log.log_loader.TOLD_BYTES", 1)
+def test_a_stop_within_one_log_leaves_it_to_the_next_start(tmp_path: Path) -> None:
     directory = LogDirectory.open(tmp_path)
     log = directory.open_log("t", 0, LogConfig(), NOW_MS)
     for number in range(6):
@@ -97,7 +96,7 @@ def test_a_stop_within_one_log_leaves_it_to_the_next_start(tmp_path: Path, monke
         finally:
             directories.abort()
 
-    stopped = StopsAtTheThird(lambda: 0.0)
+    stopped = StopsAtTheThird(lambda: 0.0, report_bytes=1)
     with pytest.raises(RecoveryStopped):
         recover(stopped)
     assert stopped.checked == 3

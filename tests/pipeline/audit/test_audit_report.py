@@ -13,9 +13,9 @@ from rich.console import Console
 
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.findings import CHECKS
-from odradek.pipeline.audit.report import page_data
 from odradek.pipeline.audit.report.figures import volume_over_time
 from odradek.pipeline.audit.report.number_texts import bytes_text, count_text, duration_text
+from odradek.pipeline.audit.report.page_data import DEFAULT_LIMITS, FINDING_COLUMNS, LAG_COLUMNS, RowLimits
 from odradek.pipeline.audit.report.summary import is_brief, print_brief, print_summary, sentence
 from odradek.pipeline.audit.report.table_files import tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.write import write_report
@@ -97,14 +97,16 @@ def rows_of(table: dict[str, Any]) -> list[Row]:
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def written(result: AuditResult, output: Path) -> tuple[Page, dict[str, list[Row]], str]:
+def written(
+    result: AuditResult, output: Path, limits: RowLimits = DEFAULT_LIMITS
+) -> tuple[Page, dict[str, list[Row]], str]:
     """The page, the rows of the Parquet files by table, the page's text."""
     with tables_of_a_run(output) as directory:
         middle = len(result.partitions) // 2
         for number, reports in enumerate((result.partitions[:middle], result.partitions[middle:])):
             write_partition_rows(directory, number, reports)
         result.portions = 2
-        write_report(result, directory, output, ["parquet", "html", "jsonl"])
+        write_report(result, directory, output, ["parquet", "html", "jsonl"], limits)
     tables = {path.stem: pyarrow.parquet.read_table(path).to_pylist() for path in output.glob("*.parquet")}
     text = (output / "index.html").read_text("utf-8")
     return Page(text), tables, text
@@ -161,14 +163,14 @@ def test_the_rows_are_those_of_the_tables(large: tuple[Page, dict[str, list[Row]
         assert {name: int(value) if name != "topic" and name != "directory" else value
                 for name, value in shown[key].items()} == {name: row[name] for name in shown[key]}  # fmt: skip
     found = [tuple(map(str, row.values())) for row in rows_of(page.data["findings"])]
-    expected = [tuple(str(row[name]) for name in page_data.FINDING_COLUMNS) for row in tables["findings"]]
+    expected = [tuple(str(row[name]) for name in FINDING_COLUMNS) for row in tables["findings"]]
     assert sorted(found) == sorted(expected)
     assert [row[0] for row in found] == sorted((row[0] for row in found), key=lambda name: -Severity[name])
     lags = [tuple(map(str, row.values())) for row in rows_of(page.data["groups"])]
-    expected = [tuple(str(row[name]) for name in page_data.LAG_COLUMNS) for row in tables["groups"]]
+    expected = [tuple(str(row[name]) for name in LAG_COLUMNS) for row in tables["groups"]]
     assert page.data["groups"]["total"] == len(expected)
     assert set(lags) <= set(expected)
-    assert len(lags) == min(len(expected), page_data.MOST_LAGS)
+    assert len(lags) == min(len(expected), DEFAULT_LIMITS.lags)
 
 
 def test_the_plots_are_those_of_the_tables(large: tuple[Page, dict[str, list[Row]], str]) -> None:
@@ -251,11 +253,9 @@ def test_lines_of_json_are_the_rows_of_parquet(tmp_path: Path) -> None:
         assert lines == [{key: str(value) if key == "day" else value for key, value in row.items()} for row in rows]
 
 
-def test_beyond_the_limits_the_worst_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MOST_PARTITIONS", "MOST_FINDINGS", "MOST_LAGS"):
-        monkeypatch.setattr(page_data, name, 20)
+def test_beyond_the_limits_the_worst_stay(tmp_path: Path) -> None:
     result = random_result(3, 200)
-    page, tables, _ = written(result, tmp_path)
+    page, tables, _ = written(result, tmp_path, RowLimits(20, 20, 20))
     shown = rows_of(page.data["partitions"])
     assert len(shown) == 20
     assert page.data["partitions"]["total"] == 200

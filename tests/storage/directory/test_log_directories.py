@@ -18,6 +18,7 @@ from odradek.storage.errors import StorageError
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.log_loader import RecoveryReports
 from support.data.log_model import records_of
 from support.disks.faulty_files import FaultyFiles
 
@@ -183,7 +184,9 @@ def test_recovery_reads_what_lies_behind_the_recovery_point(tmp_path: Path, has_
     directory = LogDirectory.open(tmp_path / "a", files)
     told: list[int] = []
     directory.find_logs(NOW)
-    directory.open_found(lambda _: config, NOW, recovered=lambda path, position, size, new: told.append(new))
+    directory.open_found(
+        lambda _: config, NOW, reports=RecoveryReports(lambda path, position, size, new: told.append(new), 16 << 20)
+    )
     log = directory.logs[KEY]
     assert log.log_end_offset == log.offsets.recovery_point == 105
     assert sum(told) == behind
