@@ -97,9 +97,11 @@ class Cluster:
         self.wanted_topics: set[str] = set()
         """Topics that every refresh requests, in addition to those passed to it."""
 
-    async def start(self) -> None:
-        """Connects to one bootstrap server and gets the list of brokers. Raises NoBrokersAvailableError."""
-        await self.refresh([])
+    async def start(self, topics: Iterable[str] = ()) -> None:
+        """Connects to one bootstrap server and gets the list of brokers, and these topics. Raises
+        NoBrokersAvailableError.
+        """
+        await self.refresh(topics)
 
     async def close(self) -> None:
         """Closes all connections."""
@@ -162,12 +164,29 @@ class Cluster:
         self.raise_refusal()
         if connection is not None and connection.is_open and (connection.host, connection.port) == (host, port):
             return connection
+        if (bootstrap := self._take_over_bootstrap(key, host, port)) is not None:
+            return bootstrap
         task = self._opening.get(key)
         if task is None:
             task = asyncio.ensure_future(self._open(key, host, port))
             self._opening[key] = task
             task.add_done_callback(lambda _: self._opening.pop(key, None))
         return await asyncio.shield(task)
+
+    def _take_over_bootstrap(self, key: tuple[int, str], host: str, port: int) -> BrokerConnection | None:
+        """An open connection to a bootstrap server that has the broker's address, which is the broker's from now on.
+
+        As in librdkafka. Java opens another one.
+        """
+        node_id, purpose = key
+        if purpose or node_id < 0:
+            return None
+        for other, connection in self._connections.items():
+            if other[0] < 0 and connection.is_open and (connection.host, connection.port) == (host, port):
+                del self._connections[other]
+                self._connections[key] = connection
+                return connection
+        return None
 
     async def _open(self, key: tuple[int, str], host: str, port: int) -> BrokerConnection:
         try:

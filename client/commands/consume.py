@@ -241,7 +241,8 @@ async def consume_until_done(bootstrap_server: str, settings: Mapping[str, Any],
     consumer = Consumer(bootstrap_servers=bootstrap_server, **settings)
     printed = 0
     try:
-        async with consumer:
+        await consumer.start([] if options.topic is None else [options.topic])
+        try:
             reader = PartitionReader(consumer, options)
             if consumer.has_group:
                 consumer.subscribe(await reader.topics())
@@ -264,6 +265,8 @@ async def consume_until_done(bootstrap_server: str, settings: Mapping[str, Any],
                     sys.stdout.buffer.flush()
                     printed += len(records)
                     last_record = loop.time()
+        finally:
+            await consumer.stop()
     finally:
         click.echo(f"Processed a total of {printed} messages", err=True)
     return 0

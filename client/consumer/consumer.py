@@ -133,10 +133,13 @@ class Consumer(ConsumerBase):
 
     # Start and stop
 
-    async def start(self) -> None:
-        """Connects to the cluster; the first ``poll`` joins the group. Raises NoBrokersAvailableError."""
+    async def start(self, topics: Iterable[str] = ()) -> None:
+        """Connects to the cluster; the first ``poll`` joins the group. Raises NoBrokersAvailableError.
+
+        ``topics``: to ask for with the brokers, which spares :meth:`partitions_for_topic` a request of its own.
+        """
         try:
-            await self._cluster.start()
+            await self._cluster.start(topics)
         except BaseException:
             await self._cluster.close()
             raise
