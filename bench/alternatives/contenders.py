@@ -34,21 +34,35 @@ class Contender:
     """Whether it serves CreateTopics. One that does not creates a topic when a client first asks for it."""
 
 
-def prepare(scratch: Path, names: Sequence[str]) -> list[Contender]:
-    """Builds, fetches and installs the contenders of these names, which are keys of ``CONTENDERS``."""
-    return [CONTENDERS[name](scratch) for name in names]
+@dataclass(frozen=True)
+class Workshop:
+    """Where contenders are built."""
+
+    scratch: Path
+    installed: Path | None = None
+    """The command ``odradek`` of an environment to measure, instead of the wheel of this checkout."""
+
+    def odradek(self) -> Path:
+        """The command ``odradek``. The wheel is built and installed once in a run."""
+        directory = self.scratch / "wheel"
+        executable = self.installed or directory / "venv/bin/odradek"
+        return executable if executable.exists() else install_wheel(directory)
+
+    def prepare(self, names: Sequence[str]) -> list[Contender]:
+        """Builds, fetches and installs the contenders of these names, which are keys of ``CONTENDERS``."""
+        return [CONTENDERS[name](self) for name in names]
 
 
-def odradek_in_process(scratch: Path) -> Contender:
+def odradek_in_process(workshop: Workshop) -> Contender:
     """The broker of the fixture ``kafka``, in a Python process that has the installed wheel and nothing else."""
-    python = wheel(scratch).parent / "python"
+    python = workshop.odradek().parent / "python"
     command = [str(python), str(PROGRAMS / "odradek_broker.py")]
     return Contender("Odradek, in the test's process", lambda directory: ProgramBroker(command, directory))
 
 
-def odradek_process(scratch: Path) -> Contender:
+def odradek_process(workshop: Workshop) -> Contender:
     """``odradek serve``."""
-    executable = wheel(scratch)
+    executable = workshop.odradek()
 
     def command(directory: Path, port: int, _: int) -> list[str]:
         listener, data = f"PLAINTEXT://127.0.0.1:{port}", str(directory / "data")
@@ -58,20 +72,13 @@ def odradek_process(scratch: Path) -> Contender:
     return Contender("Odradek, `odradek serve`", lambda directory: ServerBroker(command, directory))
 
 
-def wheel(scratch: Path) -> Path:
-    """The ``odradek`` of the wheel, which is built and installed once in a run."""
-    directory = scratch / "wheel"
-    executable = directory / "venv/bin/odradek"
-    return executable if executable.exists() else install_wheel(directory)
-
-
-def mock_cluster(_: Path) -> Contender:
+def mock_cluster(_: Workshop) -> Contender:
     """librdkafka's mock cluster, in a Python process that has confluent-kafka."""
     command = [sys.executable, str(PROGRAMS / "mock_cluster.py")]
     return Contender("librdkafka's mock cluster", lambda place: ProgramBroker(command, place), creates_topics=False)
 
 
-def kfake(_: Path) -> Contender:
+def kfake(_: Workshop) -> Contender:
     """franz-go's kfake, in a Go program that is built before."""
     CACHE.mkdir(parents=True, exist_ok=True)
     executable = CACHE / "kfake"
@@ -79,12 +86,12 @@ def kfake(_: Path) -> Contender:
     return Contender("kfake", lambda directory: ProgramBroker([str(executable)], directory))
 
 
-def kafka_in_jvm(kind: str, name: str) -> Callable[[Path], Contender]:
+def kafka_in_jvm(kind: str, name: str) -> Callable[[Workshop], Contender]:
     """A Kafka in the JVM of a test, with the jars that spring-kafka-test brings."""
 
-    def contender(scratch: Path) -> Contender:
+    def contender(workshop: Workshop) -> Contender:
         libs = fetched("spring-kafka-test-" + SPRING_KAFKA_TEST[2], [SPRING_KAFKA_TEST])
-        jars, classes = f"{libs}/*", scratch / "classes"
+        jars, classes = f"{libs}/*", workshop.scratch / "classes"
         source = str(PROGRAMS / "KafkaInJvm.java")
         subprocess.run(["javac", "-proc:none", "-d", str(classes), "-cp", jars, source], check=True)
         command = [java_command(), HEAP, "-cp", f"{jars}{os.pathsep}{classes}", "KafkaInJvm", kind]
@@ -93,7 +100,7 @@ def kafka_in_jvm(kind: str, name: str) -> Callable[[Path], Contender]:
     return contender
 
 
-def kafka_process(_: Path) -> Contender:
+def kafka_process(_: Workshop) -> Contender:
     """Apache Kafka as its image ``apache/kafka`` runs it, without the container: format, then serve.
 
     The heap and the archive of loaded classes are as in the image.
@@ -126,7 +133,7 @@ def kafka_process(_: Path) -> Contender:
     return Contender("Apache Kafka, its Java processes", lambda directory: ServerBroker(command, directory))
 
 
-CONTENDERS: dict[str, Callable[[Path], Contender]] = {
+CONTENDERS: dict[str, Callable[[Workshop], Contender]] = {
     "odradek": odradek_in_process,
     "odradek-serve": odradek_process,
     "mock": mock_cluster,

@@ -21,11 +21,10 @@ from comparison_table import Samples, figure, save
 from support.brokers.peak_memory import peak_resident_bytes
 from support.brokers.processor_time import cpu_seconds
 
-from .contenders import CONTENDERS, Contender, prepare
+from .contenders import CONTENDERS, Contender, Workshop
 
 ROOT = Path(__file__).parents[2]
 TOPIC = "trips"
-ROUND_TRIPS = 1000
 ENOUGH_SECONDS = 3
 """After this time a round makes no more round trips."""
 MIB = 1 << 20
@@ -33,8 +32,11 @@ CLEAN_BROKERS = 3
 """How often a round asks for a clean broker; each round's sample is the median."""
 
 
-def round_trip_ms(bootstrap: str, creates_topics: bool) -> float:
-    """The mean time of producing one record, with its acknowledgement, and consuming it, in milliseconds."""
+def round_trip_ms(bootstrap: str, creates_topics: bool, most: int) -> float:
+    """The mean time of producing one record, with its acknowledgement, and consuming it, in milliseconds.
+
+    ``most``: how often, unless ENOUGH_SECONDS are over before.
+    """
     if creates_topics:
         workloads.create_topic(bootstrap, TOPIC)
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
@@ -53,7 +55,7 @@ def round_trip_ms(bootstrap: str, creates_topics: bool) -> float:
     trip(b"untimed")
     begin = time.perf_counter()
     count = 0
-    while count < ROUND_TRIPS and time.perf_counter() - begin < ENOUGH_SECONDS:
+    while count < most and time.perf_counter() - begin < ENOUGH_SECONDS:
         trip(b"%d" % count)
         count += 1
     seconds = time.perf_counter() - begin
@@ -61,7 +63,7 @@ def round_trip_ms(bootstrap: str, creates_topics: bool) -> float:
     return 1000 * seconds / count
 
 
-def measure(contender: Contender, directory: Path) -> dict[str, float]:
+def measure(contender: Contender, directory: Path, round_trips: int) -> dict[str, float]:
     """One round of one contender."""
     begin = time.perf_counter()
     broker = contender.start(directory)
@@ -69,7 +71,7 @@ def measure(contender: Contender, directory: Path) -> dict[str, float]:
     try:
         figures["start, CPU ms"] = 1000 * cpu_seconds(broker.pid, with_children=True)
         figures["memory at the start, MB"] = peak_resident_bytes(broker.pid) / MIB
-        figures["round trip, ms"] = round_trip_ms(broker.address, contender.creates_topics)
+        figures["round trip, ms"] = round_trip_ms(broker.address, contender.creates_topics, round_trips)
         figures["memory after the round trips, MB"] = peak_resident_bytes(broker.pid) / MIB
         figures["first record of a later group, ms"] = 1000 * workloads.first_message(broker.address, TOPIC, "later")
         times = []
@@ -96,22 +98,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measures the contenders in turn."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--round-trips", type=int, default=1000)
+    parser.add_argument("--odradek", type=Path, help="an installed command to measure, instead of the wheel")
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
     parser.add_argument("--output", type=Path, default=ROOT / "docs/benchmarks.json")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="odradek-alternatives-") as place:
         scratch = Path(place)
-        contenders = prepare(scratch, options.only)
+        contenders = Workshop(scratch, options.odradek).prepare(options.only)
         results: dict[str, Samples] = {contender.name: {} for contender in contenders}
         for contender in contenders:  # so that the page cache has the files, and Python's modules are compiled
             contender.start(Path(tempfile.mkdtemp(dir=scratch))).stop()
         print("measuring", flush=True)
         for _ in range(options.rounds):
             for contender in contenders:
-                for what, value in measure(contender, Path(tempfile.mkdtemp(dir=scratch))).items():
+                for what, value in measure(contender, Path(tempfile.mkdtemp(dir=scratch)), options.round_trips).items():
                     results[contender.name].setdefault(what, []).append(value)
     print(markdown(results))
-    settings = {"rounds": options.rounds, "cores": os.cpu_count(), "round_trips": ROUND_TRIPS}
+    settings = {"rounds": options.rounds, "cores": os.cpu_count(), "round_trips": options.round_trips}
     save(options.output, settings, results, "alternatives")
 
 
