@@ -115,9 +115,11 @@ class FirstActs(NamedTuple):
 
 
 def first_acts(options: argparse.Namespace) -> FirstActs:
-    """The acts that the options ask for. Raises ConfigError."""
+    """The acts that the options ask for, with a place for the ready file. Raises ConfigError."""
     if options.ready_file is not None and not Path(options.ready_file).parent.is_dir():
         raise ConfigError([f"--ready-file {options.ready_file}: its directory does not exist"])
+    if options.ready_file is not None:
+        remove_stale_ready_file(Path(options.ready_file))
     return FirstActs(_first_topics(options.create_topic), options.announce_as_kafka, options.ready_file)
 
 
@@ -245,6 +247,23 @@ def write_ready_file(path: Path, running: RunningBroker) -> None:
     unfinished = path.with_name(path.name + ".tmp")
     unfinished.write_text(json.dumps(facts, indent=1) + "\n")
     unfinished.replace(path)
+
+
+def remove_stale_ready_file(path: Path) -> None:
+    """Removes the ready file of a broker that was killed: a script would take its address while this one starts.
+
+    The file of a broker that runs stays, because this start may be refused.
+    """
+    try:
+        pid = json.loads(path.read_text())["pid"]
+        if pid != os.getpid():  # in a container each broker is process 1
+            os.kill(pid, 0)
+            return
+    except ProcessLookupError:
+        pass
+    except (OSError, ValueError, LookupError, TypeError):
+        return  # no file, not one of ours, or a process of another user
+    path.unlink(missing_ok=True)
 
 
 def remove_ready_file(path: Path) -> None:

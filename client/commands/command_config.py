@@ -210,10 +210,13 @@ class AdminSettings(NamedTuple):
 def admin_settings(path: str | None, timeout_ms: int) -> AdminSettings:
     """The settings of a file. ``--timeout`` overrides its default.api.timeout.ms, as in Kafka's scripts.
 
+    Without other settings it also limits one attempt to connect: a broker that hangs does not delay the error.
+
     Raises the errors of :func:`client_settings`.
     """
     settings = client_settings(CONNECTION, path, ignored=frozenset({"default.api.timeout.ms"}))
-    return AdminSettings(default_api_timeout_ms=timeout_ms)._replace(**settings)
+    connecting_ms = min(timeout_ms, AdminSettings().connection_timeout_ms)
+    return AdminSettings(default_api_timeout_ms=timeout_ms, connection_timeout_ms=connecting_ms)._replace(**settings)
 
 
 class GivenSetting(NamedTuple):

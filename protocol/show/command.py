@@ -24,9 +24,9 @@ def protocol(arguments: Sequence[str]) -> int:
         return 1
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def group() -> None:
-    """Print the Kafka protocol that Odradek speaks, or decode bytes with it."""
+    """Print the Kafka protocol that Odradek speaks; `show --bytes` decodes bytes with it."""
 
 
 @group.command("list")

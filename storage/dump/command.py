@@ -4,6 +4,7 @@ Only click is imported at first; the record codec, the message classes and const
 them.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -185,6 +186,9 @@ def events_of(path: Path, decoder: str | None, options: dict[str, Any]) -> Itera
 
 
 def _unknown(path: Path) -> Iterator["Event"]:
-    """A file of an unknown type."""
+    """A file of an unknown type. Raises OSError for a directory, and if nothing has this name: both are mistyped."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, f"Is a directory; name its files, such as {path}/*.log")
+    path.stat()
     click.echo(f"Ignoring unknown file {path}", err=True)
     return iter(())

@@ -37,6 +37,8 @@ def run_test_broker(options: argparse.Namespace) -> int:
         return _fail(str(error))
     except OSError as error:
         return _fail(f"--admin-port {options.admin_port} can't be bound: {error.strerror}")
+    if options.ready_file:
+        Path(options.ready_file).unlink(missing_ok=True)  # of a broker that was killed
     try:
         with _signalled() as stopped, broker:
             for topic in topics:

@@ -203,6 +203,22 @@ def test_a_ready_file_that_cannot_be_written_is_told_before_the_start(tmp_path: 
     assert not (tmp_path / "logs").exists()
 
 
+def test_the_ready_file_of_a_dead_broker_is_removed_at_once_and_that_of_a_live_one_stays(tmp_path: Path) -> None:
+    """A script that waits for the file would take the address of the dead one. These starts are refused."""
+    ready = tmp_path / "ready.json"
+    with OurBroker(tmp_path) as broker:
+        assert serve_beside(broker.log_dir, ready_file=ready).returncode == 1
+        assert json.loads(ready.read_text())["pid"] == broker.pid
+        broker.kill()
+        assert ready.exists()
+        assert serve_beside(broker.log_dir, "node.id=7", ready_file=ready).returncode == 1
+        assert not ready.exists()
+        for text in ("", "[]", '{"pid": "1"}'):
+            ready.write_text(text)
+            assert serve_beside(broker.log_dir, "node.id=7", ready_file=ready).returncode == 1
+            assert ready.read_text() == text, "not a file of ours"
+
+
 def test_a_second_broker_on_the_directory_is_refused(tmp_path: Path) -> None:
     with OurBroker(tmp_path) as broker:
         second = serve_beside(broker.log_dir)

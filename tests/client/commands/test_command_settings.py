@@ -1,10 +1,13 @@
 """Files and flags with settings reach the admin client, the producer and the consumer of a command."""
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from odradek.__main__ import run_command
 
 from ..command_shell import Shell
 
@@ -120,3 +123,11 @@ def test_the_environment_names_a_file_if_no_flag_does(
     monkeypatch.setenv("ODRADEK_COMMAND_CONFIG", str(tmp_path / "missing"))
     code, _, err = shell.run("health")
     assert (code, "No such file" in err) == (1, True)
+
+
+def test_the_timeout_limits_the_connection_too(capfd: pytest.CaptureFixture[str]) -> None:
+    """A server that accepts connections and never answers: a paused broker, a wrong port."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        assert run_command(["topics", "--list", "--bootstrap-server", address, "--timeout", "50"]) == 1
+    assert "did not answer ApiVersions within 50 ms" in capfd.readouterr().err

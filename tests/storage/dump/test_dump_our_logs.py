@@ -113,6 +113,15 @@ def test_a_file_of_another_kind_is_ignored_as_kafka_does(history: Path, dump: Du
     assert found.err == [f"Ignoring unknown file {history / 'leader-epoch-checkpoint'}"]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"), [(".", "Is a directory; name its files, such as "), ("nosuch", "No such file")]
+)
+def test_a_name_that_is_no_file_is_an_error(history: Path, dump: Dump, name: str, said: str) -> None:
+    found = dump("--files", history / name)
+    assert (found.code, found.out) == (1, [])
+    assert f"odradek dump-log: {history / name}: {said}" in " ".join(found.err)
+
+
 @pytest.mark.parametrize("option", ["--key-decoder-class", "--value-decoder-class"])
 def test_java_classes_are_refused_in_words(dump: Dump, option: str) -> None:
     found = dump(option, "org.example.Decoder", "--files", "0.log")
