@@ -23,6 +23,8 @@ from .apache_image import SINGLE_NODE
 from .entry_points import DOCKER, entry_point
 
 BIN = Path(sys.executable).parent
+ADVERTISED = r"(?:listens on (?!.* advertises )|advertises )\w+://(\S+?),"
+"""The first address that a broker says clients are told."""
 
 CONFLUENT_KRAFT = {
     "KAFKA_NODE_ID": "1",
@@ -224,7 +226,7 @@ def test_it_starts_and_says_so(name: str, tmp_path: Path) -> None:
             assert re.search(r"\[KafkaServer id=\d+\] started", said), said
             assert "Transitioning from RECOVERY to RUNNING." in said
             if name in CREATED:
-                address = re.search(r"listens on \w+://(\S+?),", said)
+                address = re.search(ADVERTISED, said)
                 assert address is not None
                 admin = KafkaAdminClient(bootstrap_servers=address[1])
                 topics = {topic["name"]: len(topic["partitions"]) for topic in admin.describe_topics()}
@@ -257,7 +259,7 @@ def test_a_client_logs_in_with_the_jaas_text_of_a_compose_file(place: str, tmp_p
                 said += line
                 if "Kafka Server started" in line:
                     break
-            address = re.search(r"listens on SASL_PLAINTEXT://(\S+?),", said)
+            address = re.search(ADVERTISED, said)
             assert address is not None, said
             settings = {
                 "security_protocol": "SASL_PLAINTEXT",
