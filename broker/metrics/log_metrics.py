@@ -14,7 +14,6 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.log import Log
 from ..cleaner.state import CleanerState
 from .pieces import Sample, in_pieces
-from .space_metrics import space_metrics
 
 PARTITION_LABELS = ("topic", "partition")
 
@@ -45,7 +44,6 @@ class LogMetrics:
     def pieces(self) -> Iterator[Metric]:
         """All metrics with their current values. Consecutive metrics of one name are one family."""
         yield from self._of_logs()
-        yield from space_metrics(self._directories)
         state = self._cleaner()
         if state is not None:
             yield from self._of_cleaner(state)
@@ -103,12 +101,12 @@ class LogMetrics:
         count = GaugeMetricFamily(
             "kafka_log_logcleanermanager_uncleanable_partitions_count",
             "Partitions whose last cleaning has failed.",
-            labels=("logdirectory",),
+            labels=("logDirectory",),
         )
         waiting = GaugeMetricFamily(
             "kafka_log_logcleanermanager_uncleanable_bytes",
             "Cleanable bytes in the partitions whose last cleaning has failed.",
-            labels=("logdirectory",),
+            labels=("logDirectory",),
         )
         for directory in self._directories:
             path = str(directory.path)

@@ -1,26 +1,18 @@
-"""The metrics of requests, topics and connections, by the names that the JMX exporter gives Kafka's MBeans.
+"""The metrics of requests and topics, by the names that the JMX exporter gives Kafka's MBeans.
 
-Never does: counting. Source: ``kafka.network:type=RequestMetrics``, ``kafka.server:type=BrokerTopicMetrics``,
-``kafka.server:type=socket-server-metrics``.
+Never does: counting. Source: ``kafka.network:type=RequestMetrics``, ``kafka.server:type=BrokerTopicMetrics``.
 """
 
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily, Metric
 
 from ...protocol.errors import error_name
 from .pieces import Sample, in_pieces
 from .request_meters import ApiMeter, RequestMeters, cumulative
 from .times import Times
 from .topic_meters import TopicMeter, TopicMeters
-
-MAX_SOFTWARE = 100
-"""The most client libraries and versions with samples of their own: clients choose these names."""
-OTHERS = ("others", "")
-Connected = tuple[str, tuple[str, str]]
-"""A connection's listener, and the name and version of its client's software."""
 
 TOPIC_COUNTERS: Sequence[tuple[str, str, Callable[[TopicMeter], int]]] = (
     ("messagesin", "Records that clients and coordinators have written.", lambda meter: meter.messages_in),
@@ -68,13 +60,11 @@ class RequestMetrics:
         requests: RequestMeters,
         topics: TopicMeters,
         existing_topics: Callable[[], Container[str]],
-        connected: Callable[[], Iterable[Connected]],
     ) -> None:
-        """``existing_topics``: their names now. ``connected``: the open connections now."""
+        """``existing_topics``: their names now."""
         self._requests = requests
         self._topics = topics
         self._existing_topics = existing_topics
-        self._connected = connected
 
     def pieces(self) -> Iterator[Metric]:
         """All metrics with their current values."""
@@ -85,7 +75,6 @@ class RequestMetrics:
                 partial(CounterMetricFamily, f"kafka_server_brokertopicmetrics_{name}", what, labels=("topic",)),
                 self._topic_samples(value),
             )
-        yield self._connections()
 
     def _request_pieces(self) -> Iterator[Metric]:
         prefix = "kafka_network_requestmetrics_"
@@ -120,26 +109,3 @@ class RequestMetrics:
     def _topic_samples(self, value: Callable[[TopicMeter], int]) -> Iterator[Sample]:
         for name, meter in self._topics:
             yield Sample((name,), value(meter))
-
-    def _connections(self) -> Metric:
-        """Open connections by listener and client software. If there are many, the rarest are summed up as others."""
-        family = GaugeMetricFamily(
-            "kafka_server_socket_server_metrics_connections",
-            "Open connections by the client library that ApiVersions names.",
-            labels=("listener", "clientSoftwareName", "clientSoftwareVersion"),
-        )
-        counts = Counter(self._connected())
-        for (listener, software), count in bounded(counts).items():
-            family.add_metric((listener, *software), count)
-        return family
-
-
-def bounded(counts: "Counter[Connected]") -> "Counter[Connected]":
-    """The most frequent entries, and the sum of the others for each listener."""
-    if len(counts) <= MAX_SOFTWARE:
-        return counts
-    most = Counter(dict(counts.most_common(MAX_SOFTWARE)))
-    for (listener, software), count in counts.items():
-        if (listener, software) not in most:
-            most[listener, OTHERS] += count
-    return most

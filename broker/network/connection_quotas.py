@@ -32,6 +32,8 @@ class ConnectionQuotas:
         self._max_per_ip_overrides: Mapping[str, int] = {}
         self._by_host: Counter[str] = Counter()
         self._by_listener: Counter[str] = Counter()
+        self.created: Counter[str] = Counter()
+        """How many connections of each listener there were since the start."""
         self._new_rates: Callable[[], CreationRates] | None = None
         self.rates: CreationRates | None = None
         """Measures the rates of accepted connections; None if no rate is limited and no metrics are wanted."""
@@ -94,6 +96,10 @@ class ConnectionQuotas:
         total = self._by_listener.total() + sum(opening.values())
         return MAX_KEY if total >= self._broker.max_connections else None
 
+    def open_of(self, listener: str) -> int:
+        """The number of open connections of a listener."""
+        return self._by_listener[listener]
+
     def excess(self) -> int:
         """How many connections there are beyond ``max.connections`` of the broker."""
         return max(0, self._by_listener.total() - self._broker.max_connections)
@@ -106,6 +112,7 @@ class ConnectionQuotas:
             return False
         self._by_host[host] += 1
         self._by_listener[listener] += 1
+        self.created[listener] += 1
         return True
 
     def release(self, host: str, listener: str) -> None:

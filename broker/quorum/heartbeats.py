@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable
 
 from ...protocol.messages.quorum import BrokerHeartbeatResponse, BrokerRegistrationResponse
+from ..metadata.broker_state import BrokerState
 from ..network.node_client import NodeUnavailableError
 from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel
-from .lifecycle import BrokerState, EndBroker, Heartbeat, Lifecycle, Register
+from .lifecycle import EndBroker, Heartbeat, Lifecycle, Register
 from .permissions import described
 
 logger = logging.getLogger(__name__)

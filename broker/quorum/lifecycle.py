@@ -10,7 +10,6 @@ up and its partitions are served; directories that failed stay in every heartbea
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode, error_name
@@ -21,25 +20,13 @@ from ...protocol.messages.quorum import (
     BrokerRegistrationResponse,
 )
 from ...storage.files.meta_properties import uuid_text
+from ..metadata.broker_state import BrokerState
 from ..metadata.image import Endpoint
 from .permissions import described
 
 BUSY_DELAY_MS = 50
 """The pause between heartbeats while a change of state is near, unless a heartbeat has news. Kafka's brokers send the
 next one at once; each costs the controller 6 ms."""
-
-
-class BrokerState(Enum):
-    """Kafka's names (``BrokerState``)."""
-
-    STARTING = 1
-    """Not registered yet."""
-    RECOVERY = 2
-    """Registered and fenced: it catches up, and opens its logs."""
-    RUNNING = 3
-    PENDING_CONTROLLED_SHUTDOWN = 6
-    """It has asked the controllers to move its leaderships."""
-    SHUTTING_DOWN = 7
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from ..config.server_config import ServerConfig
+from ..metadata.broker_state import BrokerState
 from ..metadata.controller_link import BrokerReports
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED, METADATA_VERSION
 from ..metadata.followed import FollowedMetadata
@@ -25,7 +26,7 @@ from ..timers.monotonic import monotonic_ms
 from .channel import ControllerChannel
 from .heartbeats import Heartbeats
 from .known_controllers import KnownControllers
-from .lifecycle import BrokerState, Lifecycle, Registrant
+from .lifecycle import Lifecycle, Registrant
 from .metadata_fetcher import MetadataFetcher
 
 logger = logging.getLogger(__name__)

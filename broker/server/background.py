@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Never
 from ...protocol.errors import KafkaError
 from ...protocol.steps import Steps
 from ...storage.directory.directory_retention import retain_logs
+from ...storage.directory.log_directories import LogDirectories
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ..cleaner.cleaner import LogCleaner
     from ..metrics.endpoint import MetricsEndpoint
     from ..metrics.loop_delay import LoopDelay
+    from ..metrics.loop_load import LoopLoad
     from ..metrics.pieces import MetricsSource
     from ..security.metrics_tls import MetricsTls
 
@@ -73,6 +75,7 @@ class Background:
         self._metrics: MetricsEndpoint | None = None
         self.metrics_tls: MetricsTls | None = None
         self._loop_delay: LoopDelay | None = None
+        self._loop_load: LoopLoad | None = None
         self._worker_code = WorkerCode()
         self._cleaner_config: Callable[[], ServerConfig] | None = None
         """The current configuration, for the log cleaner; None if it is not enabled."""
@@ -112,6 +115,7 @@ class Background:
     async def show_metrics(
         self,
         config: ServerConfig,
+        log_dirs: LogDirectories,
         partitions: Partitions,
         leaders: Leaders | None,
         replication: ReplicaFollowing | None,
@@ -119,15 +123,17 @@ class Background:
     ) -> None:
         """Listens at ``odradek.metrics.listener``, if it is set. Raises BindError.
 
-        ``leaders``, ``replication``: None for a broker that is its own controller. ``served``: the metrics of requests,
-        coordinators and quotas.
+        ``leaders``, ``replication``: None for a broker that is its own controller. ``served``: the metrics of what
+        the dispatcher serves, and of the role.
         """
         address = config.get_string("odradek.metrics.listener")
         if not address:
             return
+        from ..metrics.directory_metrics import DirectoryMetrics
         from ..metrics.endpoint import MetricsEndpoint, host_and_port  # imported only if metrics are on
         from ..metrics.log_metrics import LogMetrics
         from ..metrics.loop_delay import LoopDelay
+        from ..metrics.loop_load import LoopLoad
         from ..metrics.pieces import JoinedSources
         from ..metrics.process_metrics import ProcessMetrics
         from ..metrics.replica_metrics import ReplicaMetrics, ReplicaSources
@@ -142,9 +148,11 @@ class Background:
         )
         replicas = ReplicaMetrics(replica_sources)
         logs = LogMetrics(self._directories, state, self._clock_ms)
-        self._loop_delay = LoopDelay()
-        self._loop_delay.start(asyncio.get_running_loop())
-        sources: list[MetricsSource] = [ProcessMetrics(), self._loop_delay, *served, replicas, logs]
+        self._loop_delay, self._loop_load = LoopDelay(), LoopLoad()
+        for of_loop in (self._loop_delay, self._loop_load):
+            of_loop.start(asyncio.get_running_loop())
+        of_process: list[MetricsSource] = [ProcessMetrics(), self._loop_delay, self._loop_load]
+        sources = [*of_process, *served, replicas, logs, DirectoryMetrics(log_dirs)]
         if config.get_boolean("odradek.metrics.ssl.enable"):
             from ..security.metrics_tls import MetricsTls
 
@@ -185,6 +193,8 @@ class Background:
             self._metrics.stop()
         if self._loop_delay is not None:
             self._loop_delay.stop()
+        if self._loop_load is not None:
+            self._loop_load.stop()
         if self.cleaner is not None:
             await self.cleaner.stop()
 

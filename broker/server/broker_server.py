@@ -253,7 +253,7 @@ class BrokerServer:
         acceptor = self._listen(parts, dispatcher)
         background = self._start_background(parts, dispatcher)
         await background.show_metrics(
-            config, broker.partitions, parts.hosting.leaders, parts.hosting.replication, metrics
+            config, parts.log_dirs, broker.partitions, parts.hosting.leaders, parts.hosting.replication, metrics
         )
         snapshots = SnapshotGenerator(broker.metadata, timers, self._clock_ms)
         snapshots.start()

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...storage.directory.log_directories import LogDirectories
@@ -21,6 +21,7 @@ from ..controller.controller import Controller
 from ..dispatch.dispatch import Dispatcher
 from ..dispatch.request_in_service import RequestInService
 from ..log_dirs.identity import format_new, identify
+from ..metadata.broker_state import BrokerState
 from ..metadata.features import SUPPORTED_FEATURES, levels_problem
 from ..metadata.followed import FollowedMetadata
 from ..metadata.image import BrokerRegistration, Endpoint, Replica, ResourceType
@@ -52,6 +53,9 @@ from .broker import Broker
 from .loggers import has_logger, set_levels
 from .random_ids import random_uuid
 from .role import Role, StartStopped
+
+if TYPE_CHECKING:
+    from ..metrics.pieces import MetricsSource
 
 logger = logging.getLogger(__name__)
 
@@ -247,6 +251,15 @@ class ClusterMember(Role):
         configs = ForwardedConfigs(self.metadata, self.controller, self._forwarding, set_levels)
         dispatcher.override_handlers(dict.fromkeys(PREPROCESSED, configs.handle))
         dispatcher.override_handlers(ForwardedTokens(self._forwarding, broker.security_protocols).handlers)
+
+    def metrics(self) -> "Sequence[MetricsSource]":
+        """The metric of the broker's state. Those of the controllers are at the controllers."""
+        from ..metrics.broker_state_metric import BrokerStateMetric  # only with metrics
+
+        return [BrokerStateMetric(self._state)]
+
+    def _state(self) -> BrokerState:
+        return BrokerState.STARTING if self._membership is None else self._membership.lifecycle.state
 
     def _forward(self, _broker: Any, frame: bytes, context: RequestInService, reply: Callable[[Any], None]) -> None:
         """The handler of forwarded requests. ``context`` and ``reply`` are the same object."""

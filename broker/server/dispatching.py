@@ -28,7 +28,7 @@ def dispatcher_of(
     dispatcher = Dispatcher(broker, broker.timers.time_s, broker.config, clock_ms)
     metrics: list[MetricsSource] = []
     if config.get_string("odradek.metrics.listener"):
-        metrics = _served_metrics(broker, dispatcher, clock_ms)
+        metrics = [*_served_metrics(broker, dispatcher, clock_ms), *role.metrics()]
     if surroundings.intercept is not None:
         dispatcher.intercept(surroundings.intercept)
     role.route(broker, dispatcher)
@@ -68,10 +68,11 @@ def _limit_clients(
 
 
 def _served_metrics(broker: Broker, dispatcher: Dispatcher, clock_ms: Callable[[], int]) -> "list[MetricsSource]":
-    """The metrics of requests, coordinators and quotas."""
-    from .coordinator_metering import coordinator_metrics  # a broker without metrics needs none of these
+    """The metrics of requests, connections, coordinators and quotas."""
+    from .connection_metering import connection_metrics  # a broker without metrics needs none of these
+    from .coordinator_metering import coordinator_metrics
     from .quota_metering import quota_metrics
     from .request_metering import meter_requests
 
     requests = meter_requests(dispatcher, broker)
-    return [requests, coordinator_metrics(broker, clock_ms), quota_metrics(broker)]
+    return [requests, connection_metrics(broker), coordinator_metrics(broker, clock_ms), quota_metrics(broker)]

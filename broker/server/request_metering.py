@@ -3,11 +3,9 @@
 Owns: nothing. A broker without ``odradek.metrics.listener`` does not import this.
 """
 
-from collections.abc import Iterator
-
 from ..dispatch.dispatch import Dispatcher
 from ..metrics.request_meters import RequestMeters
-from ..metrics.request_metrics import Connected, RequestMetrics
+from ..metrics.request_metrics import RequestMetrics
 from ..metrics.topic_meters import TopicMeters
 from ..network.waiting import Waiting
 from .broker import Broker
@@ -22,11 +20,8 @@ def meter_requests(dispatcher: Dispatcher, broker: Broker) -> RequestMetrics:
     def exists(topic: str) -> bool:
         return topic in metadata.image.topics_by_name
 
-    def connected() -> Iterator[Connected]:
-        return ((one.listener_name, one.software) for one in broker.connections)
-
     requests = RequestMeters()
     topics = broker.topic_meters = broker.coordinators.traffic.topics = TopicMeters(exists)
     waiting = broker.connections.waiting = Waiting()
     dispatcher.measure(requests, waiting)
-    return RequestMetrics(requests, topics, lambda: metadata.image.topics_by_name, connected)
+    return RequestMetrics(requests, topics, lambda: metadata.image.topics_by_name)

@@ -21,6 +21,7 @@ from ..timers.slices import Slices
 from .broker import Broker
 
 if TYPE_CHECKING:
+    from ..metrics.pieces import MetricsSource
     from ..network.node_security import NodeSecurity
 
 
@@ -89,6 +90,10 @@ class Role(ABC):
     @abstractmethod
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
         """Sets up the forwarding of requests that this broker does not answer itself."""
+
+    @abstractmethod
+    def metrics(self) -> "Sequence[MetricsSource]":
+        """The metrics of a broker in this role. Called only if metrics are wanted."""
 
     @abstractmethod
     async def leave(self) -> None:

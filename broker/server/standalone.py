@@ -5,6 +5,7 @@ Owns: the order of the steps that only this role has. Source: BrokerServer and C
 
 import logging
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.internal_topics import OFFSETS_TOPIC
@@ -33,6 +34,9 @@ from .broker import Broker
 from .loggers import has_logger
 from .random_ids import random_uuid
 from .role import Role
+
+if TYPE_CHECKING:
+    from ..metrics.pieces import MetricsSource
 
 logger = logging.getLogger(__name__)
 
@@ -138,6 +142,15 @@ class Standalone(Role):
 
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
         """Does nothing: this broker answers all requests itself."""
+
+    def metrics(self) -> "Sequence[MetricsSource]":
+        """The metrics of the broker's state, which is RUNNING from the first metrics to the last, and of the
+        controller."""
+        from ..metadata.broker_state import BrokerState  # only with metrics
+        from ..metrics.broker_state_metric import BrokerStateMetric
+        from ..metrics.controller_metrics import ControllerMetrics
+
+        return [BrokerStateMetric(lambda: BrokerState.RUNNING), ControllerMetrics(lambda: self.metadata.image)]
 
     async def leave(self) -> None:
         """Does nothing: no other broker could take over."""

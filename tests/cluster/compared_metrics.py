@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from confluent_kafka.admin import AdminClient
 
-from cluster.mbeans import MBeans, Metrics, metrics_of
 from cluster.metadata_history import MetadataHistory
 from cluster.three_brokers import KAFKA, NODE_IDS, ThreeBrokers
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
+from support.kafka.mbeans import MBeans, Metrics, metrics_of
 
 TOPICS = "kafka_server_brokertopicmetrics_"
 ROOMS = (

@@ -17,13 +17,13 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from cluster.compared_metrics import Compared
-from cluster.mbeans import MBeans
 from cluster.three_brokers import NODE_IDS, ThreeBrokers
 from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS
 from support.eventually import eventually
 from support.kafka.both_tools import PACKAGE, BothTools, Run, words
 from support.kafka.java import java_arguments, run_class
+from support.kafka.mbeans import MBeans
 from support.kafka.tools import KafkaTools, ToolOutput
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]

@@ -11,9 +11,9 @@ from types import TracebackType
 
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from cluster.mbeans import METRICS
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
+from support.kafka.mbeans import METRICS
 from support.kafka.real_controllers import RealControllers, RealMember
 
 NODE_IDS = (1, 2, 3)

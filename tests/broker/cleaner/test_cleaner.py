@@ -161,7 +161,7 @@ async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
     assert refusal.reason in shown
     assert 'topic="damaged"' in shown
     assert shown.endswith(" 1.0")
-    assert f'kafka_log_logcleanermanager_uncleanable_partitions_count{{logdirectory="{directory.path}"}} 1.0' in text
+    assert f'kafka_log_logcleanermanager_uncleanable_partitions_count{{logDirectory="{directory.path}"}} 1.0' in text
     waiting = next(
         line for line in text.splitlines() if line.startswith("kafka_log_logcleanermanager_uncleanable_bytes{")
     )
@@ -289,7 +289,7 @@ async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner
         f"odradek_log_cleaner_written_bytes_total {float(rewritten)}",
         f"kafka_log_logcleaner_cleaner_recopy_percent {float(100 * rewritten // read)}",
         "kafka_log_logcleanermanager_max_dirty_percent 100.0",
-        f'kafka_log_logcleanermanager_uncleanable_partitions_count{{logdirectory="{directory.path}"}} 0.0',
+        f'kafka_log_logcleanermanager_uncleanable_partitions_count{{logDirectory="{directory.path}"}} 0.0',
         "odradek_log_cleaner_rounds_total 1.0",
     ):
         assert (

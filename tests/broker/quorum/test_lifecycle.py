@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from odradek.broker.metadata.broker_state import BrokerState
 from odradek.broker.metadata.image import Endpoint
 from odradek.broker.quorum.lifecycle import (
-    BrokerState,
     EndBroker,
     Heartbeat,
     Lifecycle,
