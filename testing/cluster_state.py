@@ -42,7 +42,11 @@ class ClusterState:
         """One partition in the controller's metadata. Raises KeyError if it does not exist."""
         found = self.image.partition(topic, index)
         if found is None:
-            raise KeyError(f"{topic}-{index}")
+            known = self.image.topics_by_name.get(topic)
+            partitions = (
+                "the topic does not exist" if known is None else f"the partitions are {sorted(known.partitions)}"
+            )
+            raise KeyError(f"{topic}-{index}: {partitions}")
         return found
 
     def wait_until(
@@ -60,9 +64,7 @@ class ClusterState:
                     return images[0]
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
-                    raise TimeoutError(
-                        f"timed out after {timeout_s:.0f} s: {what}; the controller has {shown(images[0])}"
-                    )
+                    raise TimeoutError(f"not true after {timeout_s:g} s: {what}; the controller has {shown(images[0])}")
                 self._changed.wait(left_s)
 
     def wait_until_in_sync(self, topic: str, isr: frozenset[int] | None, index: int | None, timeout_s: float) -> None:

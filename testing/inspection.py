@@ -28,6 +28,8 @@ Content = str | bytes | None
 
 TIMEOUT_S = 60.0
 LOOK_AGAIN_S = 0.01
+LARGEST_REQUEST = (1 << 31) - 1
+"""The broker decides which records are too large, not the client of these helpers."""
 QUIET_MS = 100
 """The timeout of one poll; it is repeated until the end of the partitions or ``timeout_s``."""
 STABLE = ("Stable", "STABLE")
@@ -114,7 +116,12 @@ class Inspection(ABC):
 
             settings = self._client_settings()
             async with Producer(
-                self.bootstrap_servers, client_id=HELPERS_CLIENT_ID, linger_ms=0, **settings
+                self.bootstrap_servers,
+                client_id=HELPERS_CLIENT_ID,
+                linger_ms=0,
+                max_request_size=LARGEST_REQUEST,
+                buffer_memory=LARGEST_REQUEST,
+                **settings,
             ) as producer:
                 sent = [
                     await producer.send(

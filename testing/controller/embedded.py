@@ -30,7 +30,7 @@ from ...broker.server.random_ids import random_uuid
 from ...broker.timers.loop_timers import LoopTimers
 from ...protocol.wall_clock import clock_ms
 from ...storage.directory.log_directory import LogDirectory
-from ..config_values import ConfigValue, config_text
+from ..config_values import ConfigValue, config_text, loaded
 from ..forked import no_fork, watch
 from .active_controller import ActiveController
 from .server import ControllerServer
@@ -136,10 +136,10 @@ class EmbeddedController:
             **self._configs,
         }
         with no_fork():
-            bound = bind(_config(keys).controller_listeners[0])
+            bound = bind(loaded(keys).controller_listeners[0])
             self._port = bound.port
             try:
-                config = _config({**keys, "listeners": LISTENERS.format(host=HOST, port=bound.port)})
+                config = loaded({**keys, "listeners": LISTENERS.format(host=HOST, port=bound.port)})
                 self._running = _ControllerThread(config, bound, self._cluster_id, self._features, self._changed)
             except BaseException:
                 bound.close()
@@ -161,10 +161,6 @@ class EmbeddedController:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-
-
-def _config(keys: Mapping[str, str]) -> ServerConfig:
-    return ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
 
 
 class _ControllerThread:

@@ -223,10 +223,14 @@ def test_nothing_is_left_of_a_cluster_without_a_directory() -> None:
 
 def test_waiting_for_what_does_not_come_names_what_is_there(cluster: KafkaCluster) -> None:
     cluster.partition(cluster.brokers[0], cluster.brokers[1:])
-    with pytest.raises(TimeoutError, match=r"no-such-topic.*t-0: leader 0, replicas \[0, 1, 2\]"):
+    with pytest.raises(
+        TimeoutError, match=r"not true after 0\.01 s: .*no-such-topic.*t-0: leader 0, replicas \[0, 1, 2\]"
+    ):
         cluster.wait_until_in_sync("no-such-topic", timeout_s=0.01)
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="no-such-topic-0: the topic does not exist"):
         cluster.leader_of("no-such-topic")
+    with pytest.raises(KeyError, match=r"t-7: the partitions are \[0"):
+        cluster.leader_of("t", 7)
 
 
 def test_the_cluster_is_exported_where_users_look() -> None:

@@ -37,6 +37,15 @@ def test_what_is_written_has_the_types_of_the_client(kafka: InProcessBroker) -> 
     assert len(kafka.records("orders")) == 2
 
 
+@pytest.mark.kafka(topics="orders", configs={"message.max.bytes": 40_000_000})
+def test_the_broker_decides_how_large_a_record_may_be(kafka: InProcessBroker) -> None:
+    kafka.produce("orders", bytes(35_000_000))  # more than a producer's buffer.memory
+    (one,) = kafka.records("orders")
+    assert one.value == bytes(35_000_000)
+    with pytest.raises(KafkaError, match="MESSAGE_TOO_LARGE"):
+        kafka.produce("orders", bytes(40_000_001))
+
+
 def test_a_topic_that_is_not_there(kafka: InProcessBroker) -> None:
     with pytest.raises(KafkaError, match="the topic 'orders' does not exist"):
         kafka.records("orders")
