@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.brokers.free_ports import free_port
 from support.brokers.processor_time import cpu_seconds
 
 SAME_KEYS = {
@@ -38,14 +39,6 @@ class Running:
     def cpu_seconds(self) -> float:
         """User and system time used so far."""
         return cpu_seconds(self.pid)
-
-
-def free_port() -> int:
-    """A free port of 127.0.0.1."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 def answers(port: int) -> bool:

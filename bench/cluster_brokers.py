@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from brokers import wait_until_it_answers
+from support.brokers.free_ports import free_ports
 from support.brokers.processor_time import cpu_seconds
 from support.kafka.java import java_arguments
 from support.kafka.real_controllers import RealControllers, format_member
-from support.kafka.real_kafka import free_ports
 
 BROKERS = (1, 2, 3)
 PATIENCE_S = 180.0

@@ -33,6 +33,7 @@ from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from support.brokers.free_ports import free_port
 
 TOPIC = "metrics"
 CONNECTIONS = 200
@@ -128,7 +129,7 @@ def _microseconds(dispatcher: Dispatcher, frame: memoryview) -> float:
 def broker_process(directory: Path, metrics: bool) -> Iterator[Running]:
     """Our broker from this checkout, with or without metrics."""
     directory.mkdir()
-    port = brokers.free_port()
+    port = free_port()
     keys = {**brokers.SAME_KEYS, "listeners": f"PLAINTEXT://127.0.0.1:{port}", "log.dirs": str(directory / "data")}
     if metrics:
         keys[LISTENER] = "127.0.0.1:0"

@@ -24,6 +24,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 import brokers
 from brokers import Running
 from odradek.testing.certificates import CertificateAuthority
+from support.brokers.free_ports import free_port
 from support.kafka.java import kafka_libs
 
 BEGIN, END = "<!-- tls: begin -->", "<!-- tls: end -->"
@@ -43,7 +44,7 @@ def write_files(directory: Path) -> tuple[dict[str, str], str]:
 @contextmanager
 def odradek(directory: Path, tls: Mapping[str, str]) -> Iterator[tuple[Running, int]]:
     """Our broker, and the port of its TLS listener."""
-    port, secure = brokers.free_port(), brokers.free_port()
+    port, secure = free_port(), free_port()
     keys = {
         **brokers.SAME_KEYS,
         **tls,
@@ -60,7 +61,7 @@ def odradek(directory: Path, tls: Mapping[str, str]) -> Iterator[tuple[Running, 
 @contextmanager
 def kafka(directory: Path, tls: Mapping[str, str]) -> Iterator[tuple[Running, int]]:
     """A real Kafka, and the port of its TLS listener."""
-    port, secure, controller = (brokers.free_port() for _ in range(3))
+    port, secure, controller = (free_port() for _ in range(3))
     listeners = f"PLAINTEXT://127.0.0.1:{port},SSL://127.0.0.1:{secure},CONTROLLER://127.0.0.1:{controller}"
     more = {
         **tls,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from brokers import free_port
+from support.brokers.free_ports import free_port
 
 from .metadata import wait_for_metadata
 

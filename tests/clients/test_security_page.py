@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
+from support.brokers.free_ports import free_port
 from support.eventually import eventually
-from support.shell import Shell, free_port
+from support.shell import Shell
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "security.md"
 HEADING = "From nothing to TLS, users and ACLs"

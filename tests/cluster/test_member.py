@@ -21,11 +21,12 @@ from odradek.protocol.messages.transactions import InitProducerIdRequest
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import read_clean_shutdown
 from support.brokers.asking import Asking
+from support.brokers.free_ports import free_ports
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.java import run_class
 from support.kafka.real_controllers import FEATURES, RealControllers, format_member
-from support.kafka.real_kafka import CLUSTER_ID, free_ports
+from support.kafka.real_kafka import CLUSTER_ID
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

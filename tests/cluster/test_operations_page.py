@@ -13,13 +13,13 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from cluster.rolling.places import ADMIN_TIMEOUT_S, Places
+from support.brokers.free_ports import free_port
 from support.eventually import eventually
 from support.kafka.real_controllers import FEATURES as FEATURES_AT_0
 from support.kafka.real_controllers import FIRST_NODE_ID, RealControllers
 from support.kafka.real_kafka import CLUSTER_ID
 from support.pages import blocks, only_block
 from support.reader import Reader, written
-from support.shell import free_port
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from support.brokers.asking import Asking
+from support.brokers.free_ports import free_ports
 from support.docker.engine import Engine
 from support.eventually import eventually
-from support.kafka.real_kafka import free_ports
 
 LISTENS = " listens on "
 """What the broker prints when it serves."""

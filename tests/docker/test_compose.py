@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from support.kafka.real_kafka import free_ports
+from support.brokers.free_ports import free_ports
 
 from .compose import project
 from .container import Image

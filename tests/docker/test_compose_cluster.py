@@ -19,9 +19,9 @@ import yaml  # type: ignore[import-untyped]
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
 
+from support.brokers.free_ports import free_ports
 from support.eventually import eventually
 from support.kafka.java import java_arguments, java_or_skip, run_class
-from support.kafka.real_kafka import free_ports
 
 from .entry_points import DOCKER, entry_point
 

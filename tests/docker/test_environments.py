@@ -16,7 +16,7 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
-from odradek.testing.forked import no_fork
+from support.brokers.free_ports import free_ports
 from support.eventually import eventually
 
 from .apache_image import SINGLE_NODE
@@ -176,15 +176,6 @@ CREATED = {
 
 
 entrypoint = entry_point("entrypoint.py")
-
-
-def free_ports(count: int) -> list[int]:
-    with no_fork():
-        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-        ports: list[int] = [one.getsockname()[1] for one in sockets]
-        for one in sockets:
-            one.close()
-    return ports
 
 
 def here(run: list[str], directory: Path) -> list[str]:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from support.brokers.free_ports import free_port
 from support.eventually import eventually
-from support.shell import Shell, free_port
+from support.shell import Shell
 
 from .entry_points import DOCKER, entry_point
 

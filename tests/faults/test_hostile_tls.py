@@ -14,9 +14,9 @@ from random import Random
 
 import pytest
 
+from support.brokers.free_ports import free_ports
 from support.brokers.neighbour import Neighbour
 from support.brokers.our_broker import OurBroker
-from support.kafka.real_kafka import free_ports
 from support.security.handshakes import End
 from support.security.tls_files import TlsFiles, tls_files
 

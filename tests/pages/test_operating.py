@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from support.brokers.free_ports import free_port
 from support.brokers.our_broker import OurBroker
 from support.debian import program_or_skip
 from support.pages import Block, blocks, only_block
 from support.pipeline.wheel import ROOT, build_wheel, copy_of_tree, run
 from support.reader import Reader
-from support.shell import free_port
 
 PAGE = "docs/operating.md"
 UNIT = ROOT / "conf" / "odradek.service"

@@ -9,11 +9,11 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from support.brokers.free_ports import free_port
 from support.brokers.our_broker import OurBroker
 from support.pages import INDENTED, Block, blocks, only_block
 from support.pipeline.wheel import ROOT
 from support.reader import PAGE_ADDRESS, Reader, written
-from support.shell import free_port
 
 PATIENCE_S = 60
 DEAD = "/mnt/dead/data"

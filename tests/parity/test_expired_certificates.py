@@ -10,7 +10,8 @@ import pytest
 
 from odradek.broker.config.errors import ConfigError
 from odradek.testing import InProcessBroker
-from support.kafka.real_kafka import RealKafka, free_ports
+from support.brokers.free_ports import free_ports
+from support.kafka.real_kafka import RealKafka
 
 from .expired_certificates import (
     INTERMEDIATE,

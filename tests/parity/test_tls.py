@@ -11,8 +11,9 @@ import pytest
 
 from odradek.broker.config.authorizer import STANDARD_AUTHORIZER
 from odradek.testing import InProcessBroker
+from support.brokers.free_ports import free_ports
 from support.kafka.java import java_or_skip, run_class
-from support.kafka.real_kafka import RealKafka, free_ports
+from support.kafka.real_kafka import RealKafka
 from support.security.tls_files import ALICE_PRINCIPAL, TlsFiles, tls_files
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]

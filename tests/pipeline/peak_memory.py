@@ -8,6 +8,7 @@ peak memory in bytes. Linux only (VmHWM).
 
 import contextlib
 import io
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,9 @@ from odradek.pipeline.reading.split_reader import Reading, read_split
 from odradek.pipeline.reading.splits import plan_records
 from odradek.storage.dump.command import dump_log
 from odradek.storage.log.log_config import LogConfig
+from support.brokers.peak_memory import peak_resident_bytes
+
+from .engine_tasks import PYTHON_PATH
 
 
 def audit_job(directory: Path) -> None:
@@ -76,21 +80,17 @@ def growth(job: str, first: Path, second: Path) -> int:
     """Runs this module in its own process. Returns the number that it prints."""
     # By its full name: `pipeline` is the package under test if the tests of Spark have set PYTHONPATH in this process.
     command = [sys.executable, "-m", "tests.pipeline.peak_memory", job, str(first), str(second)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    environment = os.environ | {"PYTHONPATH": PYTHON_PATH}
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=Path(__file__).parents[2], env=environment, check=False
+    )
     assert done.returncode == 0, done.stderr
     return int(done.stdout.split()[-1])
-
-
-def _greatest() -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise AssertionError("no VmHWM")
 
 
 if __name__ == "__main__":
     work = JOBS[sys.argv[1]]
     work(Path(sys.argv[2]))
-    before = _greatest()
+    before = peak_resident_bytes(os.getpid())
     work(Path(sys.argv[3]))
-    print(_greatest() - before)
+    print(peak_resident_bytes(os.getpid()) - before)

@@ -4,14 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from odradek.testing.in_process import InProcessBroker
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with InProcessBroker() as broker:
-        return broker.port
-
 
 class Shell:
     """Runs commands in a directory, with this environment's ``odradek``."""

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from support.brokers.free_ports import free_port
 from support.brokers.our_broker import OurBroker
 from support.security.tls_files import tls_files
-from support.shell import Shell, free_port
+from support.shell import Shell
 
 pytestmark = pytest.mark.ci
 

@@ -17,6 +17,7 @@ from cluster.fire.network import FireNetwork
 from cluster.fire.our_broker import FireBroker
 from cluster.metadata_history import MetadataHistory
 from odradek.broker.metadata.image import PartitionImage
+from support.brokers.free_ports import free_ports
 from support.eventually import eventually
 from support.kafka.real_controllers import (
     FIRST_NODE_ID,
@@ -26,7 +27,6 @@ from support.kafka.real_controllers import (
     RealMember,
     format_member,
 )
-from support.kafka.real_kafka import free_ports
 
 OURS, KAFKA = "ours", "kafka"
 LAG_MS = 4_000

@@ -14,8 +14,9 @@ from types import TracebackType
 from odradek.broker.server.random_ids import random_uuid
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties
+from support.brokers.free_ports import free_ports
 from support.brokers.our_broker import OurBroker
-from support.kafka.real_kafka import CLUSTER_ID, RealKafka, free_ports
+from support.kafka.real_kafka import CLUSTER_ID, RealKafka
 
 FIRST_NODE_ID = 3000
 FAST = {

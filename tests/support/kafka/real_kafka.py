@@ -8,8 +8,6 @@ or a minute on a busy machine.
 """
 
 import contextlib
-import itertools
-import os
 import shutil
 import signal
 import socket
@@ -20,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from types import TracebackType
 
+from support.brokers.free_ports import free_ports
 from support.eventually import eventually
 from support.kafka.java import (
     KAFKA_VERSION,
@@ -34,23 +33,6 @@ from support.kafka.java import (
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 START_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 180.0
-FIRST_PORT, PORTS = 20_000, 12_000
-_numbers = itertools.count(os.getpid() * 997)
-
-
-def free_ports(count: int) -> list[int]:
-    """Free ports of 127.0.0.1, for Kafka, which binds its port seconds after it was chosen.
-
-    They are below the range from which the system chooses (32768 and up on Linux), so that no connection and no bind to
-    port 0 takes them in between. Each process starts at another number.
-    """
-    found: list[int] = []
-    while len(found) < count:
-        port = FIRST_PORT + next(_numbers) % PORTS
-        with contextlib.suppress(OSError), socket.socket() as opened:
-            opened.bind(("127.0.0.1", port))
-            found.append(port)
-    return found
 
 
 @cache

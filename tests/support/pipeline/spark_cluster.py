@@ -10,8 +10,8 @@ from types import TracebackType
 
 import pyspark
 
+from support.brokers.free_ports import free_ports
 from support.eventually import eventually
-from support.kafka.real_kafka import free_ports
 
 HOME = Path(pyspark.__file__).parent
 START_TIMEOUT_S = 300.0

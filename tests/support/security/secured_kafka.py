@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from odradek.testing.certificates import CertificateAuthority
-from support.kafka.real_kafka import RealKafka, free_ports
+from support.brokers.free_ports import free_ports
+from support.kafka.real_kafka import RealKafka
 
 SUPER_USER = "admin"
 PASSWORDS = {SUPER_USER: "admin-secret", "alice": "alice-secret", "bob": "bob;=\"',secret"}
