@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine.engines import run_tasks
+from ..engine.job import Job
 from .assignment import confirmed
 from .findings import Finding
 from .plan import AuditOptions, plan_audit
@@ -44,18 +45,16 @@ def audit_directories(
     plan = plan_audit(directories, AuditOptions(topics, now_ms, at_ms, level))
     portions = portions_of(plan.tasks, tables, frozenset(ignored))
     result = AuditResult(portions=len(portions))
-    reports = list(
-        run_tasks(
-            engine,
-            portions,
-            audit_portion,
-            "odradek audit",
-            place=_place,
-            sizes=[portion.work for portion in portions],
-            weights=[len(portion.tasks) for portion in portions],
-            progress=progress,
-        )
+    job = Job(
+        portions,
+        audit_portion,
+        "odradek audit",
+        place=_place,
+        sizes=[portion.work for portion in portions],
+        weights=[len(portion.tasks) for portion in portions],
+        progress=progress,
     )
+    reports = list(run_tasks(engine, job))
     result.partitions = [report for found in reports for report in found.partitions]
     result.volume = sum_of_days(day for found in reports for day in found.volume)
     whole = plan.findings
@@ -107,7 +106,7 @@ def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], en
         longest = max(found, key=lambda item: item.report.log_end_offset)
         pairs += [ReplicaTask.of(longest, other) for other in found if other is not longest]
     sizes = [sum(segment.size for segment in pair.other.segments) for pair in pairs]
-    compared = run_tasks(engine, pairs, compare_replicas, "odradek audit: replicas", sizes=sizes)
+    compared = run_tasks(engine, Job(pairs, compare_replicas, "odradek audit: replicas", sizes=sizes))
     return [finding for found in compared for finding in found]
 
 

@@ -90,7 +90,7 @@ def _probe(order: CompactionOrder, plan: CompactionPlan) -> Iterator[str]:
     Runs one probe for each task, so that Spark is likely to ask every executor.
     """
     directories = [order.directory.resolve()] * len(plan.tasks)
-    return run_tasks(SPARK, directories, why_out_of_reach, f"{NAME}: can executors see the directory?")
+    return run_tasks(SPARK, Job(directories, why_out_of_reach, f"{NAME}: can executors see the directory?"))
 
 
 def compact_on_executor(task: CompactionTask) -> PartitionOutcome:

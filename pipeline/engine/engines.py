@@ -7,10 +7,10 @@ concurrent.futures; spark_tasks.py for the cluster.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from .job import Job, Progress, Result, Task, TaskError, task_error
+from .job import Job, Result, Task, TaskError, task_error
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -24,25 +24,11 @@ SMALL_BYTES = 64 << 20
 """Tasks that read fewer bytes than this in all run in this process: they take less than the 0.5 s to start a pool."""
 
 
-def run_tasks(
-    engine: str,
-    tasks: Sequence[Task],
-    function: Callable[[Task], Result],
-    name: str,
-    *,
-    place: Callable[[Task], object] | None = None,
-    sizes: Sequence[int] | None = None,
-    weights: Sequence[int] | None = None,
-    progress: Progress | None = None,
-    max_workers: int | None = None,
-) -> Iterator[Result]:
+def run_tasks(engine: str, job: Job[Task, Result]) -> Iterator[Result]:
     """Yields the result of every task, in the tasks' order, as soon as it and all earlier ones are done.
 
-    The arguments are those of Job. Raises EngineMissingError, and TaskError for the first task that fails.
+    Raises EngineMissingError, and TaskError for the first task that fails.
     """
-    job = Job(
-        tasks, function, name, place=place, sizes=sizes, weights=weights, progress=progress, max_workers=max_workers
-    )
     early: dict[int, Result] = {}
     following = 0
     for index, result in finished_tasks(engine, job):

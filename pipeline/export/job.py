@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..directories.log_directories import find_partitions, refuse_missing
 from ..engine.engines import run_tasks
+from ..engine.job import Job
 from ..reading.options import ReadOptions
 from ..reading.pruning import Pruning
 from ..reading.splits import expand_paths, plan_records
@@ -82,12 +83,14 @@ def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult
     try:
         for done in run_tasks(
             order.engine,
-            tasks,
-            export_split,
-            "odradek export",
-            place=lambda task: task.split.segment.path,
-            sizes=sizes,
-            progress=progress,
+            Job(
+                tasks,
+                export_split,
+                "odradek export",
+                place=lambda task: task.split.segment.path,
+                sizes=sizes,
+                progress=progress,
+            ),
         ):
             result.add(done)
     finally:

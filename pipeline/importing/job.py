@@ -33,6 +33,7 @@ from ...storage.files.files import Files
 from ...storage.files.meta_properties import META_PROPERTIES
 from ..directories.metadata_reader import read_cluster_metadata
 from ..engine.engines import LOCAL, run_tasks
+from ..engine.job import Job
 from .errors import ImportRefusedError
 from .inputs import InputPart, input_parts
 from .partition_files import WrittenPartition
@@ -109,13 +110,15 @@ def import_rows(
         written = list(
             run_tasks(
                 LOCAL,
-                tasks,
-                write_partition,
-                "odradek import",
-                place=lambda task: f"{task.topic}-{task.partition}",
-                sizes=[sum(one.size for one in task.spilled) for task in tasks],
-                progress=None if progress is None else lambda done, total: progress("written", done, total),
-                max_workers=order.max_workers,
+                Job(
+                    tasks,
+                    write_partition,
+                    "odradek import",
+                    place=lambda task: f"{task.topic}-{task.partition}",
+                    sizes=[sum(one.size for one in task.spilled) for task in tasks],
+                    progress=None if progress is None else lambda done, total: progress("written", done, total),
+                    max_workers=order.max_workers,
+                ),
             )
         )
         shutil.rmtree(scratch)
@@ -153,12 +156,14 @@ def _spill(
     ]
     found = run_tasks(
         LOCAL,
-        tasks,
-        spill,
-        "odradek import",
-        place=lambda task: task.part.path,
-        progress=None if progress is None else lambda done, total: progress("read", done, total),
-        max_workers=order.max_workers,
+        Job(
+            tasks,
+            spill,
+            "odradek import",
+            place=lambda task: task.part.path,
+            progress=None if progress is None else lambda done, total: progress("read", done, total),
+            max_workers=order.max_workers,
+        ),
     )
     return [one for rows in found for one in rows]
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ....protocol.topic_partition import TopicPartition
 from ....storage.files.meta_properties import uuid_text
 from ...engine.engines import run_tasks
+from ...engine.job import Job
 from ..tasks import AuditTask, PartitionReport
 from .burrow import RECENT_MS, ConsumerCommit, Status, group_status, partition_status
 from .expiry import expires_at
@@ -89,7 +90,9 @@ def answers(asked: Mapping[TopicPartition, LogLookUps], engine: str) -> dict[Top
     """Does the look-ups. Raises the errors of `run_tasks`."""
     tasks = list(asked.values())
     sizes = [(len(task.times) + len(task.offsets)) * CHUNK_BYTES for task in tasks]
-    told = run_tasks(engine, tasks, answer, "odradek audit: lag", place=lambda task: task.replica.path, sizes=sizes)
+    told = run_tasks(
+        engine, Job(tasks, answer, "odradek audit: lag", place=lambda task: task.replica.path, sizes=sizes)
+    )
     return dict(zip(asked, told, strict=True))
 
 

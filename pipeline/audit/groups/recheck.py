@@ -21,6 +21,7 @@ from ...directories.log_directories import PartitionDirectory, indexed_positions
 from ...directories.metadata_reader import read_cluster_metadata
 from ...directories.restarts import MOST_RESTARTS, PAUSE_S, attempts
 from ...engine.engines import run_tasks
+from ...engine.job import Job
 from ..findings import Finding
 from ..partition_audit import audit_partition
 from ..root_checkpoints import read_root_offsets
@@ -83,7 +84,9 @@ def _reread(
         anew[index] = replace(anew[index], log_start_offset=start, is_known=start >= 0)
     commits = [index for index, task in enumerate(tasks) if task.replica.topic == OFFSETS_TOPIC]
     sizes = [anew[index].size for index in commits]
-    read = run_tasks(engine, [tasks[index] for index in commits], audit_partition, "odradek audit: groups", sizes=sizes)
+    read = run_tasks(
+        engine, Job([tasks[index] for index in commits], audit_partition, "odradek audit: groups", sizes=sizes)
+    )
     for index, report in zip(commits, read, strict=True):
         anew[index] = report
     for index in chosen:

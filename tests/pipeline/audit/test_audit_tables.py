@@ -25,7 +25,7 @@ from odradek.pipeline.directories.file_access import path_of
 from odradek.pipeline.directories.log_directories import PartitionDirectory, SegmentFile
 from odradek.pipeline.engine import engines
 from odradek.pipeline.engine.engines import LOCAL, SPARK, run_tasks
-from odradek.pipeline.engine.job import TaskError
+from odradek.pipeline.engine.job import Job, TaskError
 from odradek.storage.files.regular_files import open_regular
 from support.data.log_directories import flip_a_byte
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
@@ -137,7 +137,7 @@ def test_a_worker_that_does_not_see_the_output_says_so_before_it_reads(roots: li
     with tables_of_a_run(tmp_path / "out") as directory:
         found = portions_of(plan.tasks, directory, ())
     with pytest.raises(TaskError, match=rf"^{tmp_path / 'out'} can't be reached from .*--engine local to run on this"):
-        list(run_tasks(LOCAL, found, audit_portion, "odradek audit"))
+        list(run_tasks(LOCAL, Job(found, audit_portion, "odradek audit")))
 
 
 def test_an_error_names_the_replica_and_leaves_no_output(

@@ -20,24 +20,24 @@ needs_two_cores = pytest.mark.skipif(available_cores() < 2, reason="one core: no
 
 def test_results_come_in_the_order_of_the_tasks_with_progress() -> None:
     progress: list[tuple[int, int]] = []
-    assert list(run_tasks(LOCAL, range(20), double, "doubling", progress=lambda *done: progress.append(done))) == [
+    assert list(run_tasks(LOCAL, Job(range(20), double, "doubling", progress=lambda *done: progress.append(done)))) == [
         2 * number for number in range(20)
     ]
     assert progress == [(done, 20) for done in range(1, 21)]
-    assert list(run_tasks(LOCAL, [], double, "nothing")) == []
+    assert list(run_tasks(LOCAL, Job([], double, "nothing"))) == []
 
 
 def test_one_task_and_small_ones_need_no_pool() -> None:
-    assert list(run_tasks(LOCAL, [0], process_id, "here")) == [os.getpid()]
-    assert list(run_tasks(LOCAL, [0, 0], process_id, "here", sizes=[5, 6])) == [os.getpid()] * 2
-    assert list(run_tasks(LOCAL, [0, 0], process_id, "here", max_workers=1)) == [os.getpid()] * 2
+    assert list(run_tasks(LOCAL, Job([0], process_id, "here"))) == [os.getpid()]
+    assert list(run_tasks(LOCAL, Job([0, 0], process_id, "here", sizes=[5, 6]))) == [os.getpid()] * 2
+    assert list(run_tasks(LOCAL, Job([0, 0], process_id, "here", max_workers=1))) == [os.getpid()] * 2
 
 
 @needs_two_cores
 def test_tasks_run_at_once_in_other_processes(tmp_path: Path) -> None:
     tasks = [(tmp_path, number, 2) for number in range(2)]
-    assert list(run_tasks(LOCAL, tasks, meet, "meeting", sizes=[SMALL_BYTES, 1])) == [0, 1]
-    assert os.getpid() not in list(run_tasks(LOCAL, range(4), process_id, "elsewhere"))
+    assert list(run_tasks(LOCAL, Job(tasks, meet, "meeting", sizes=[SMALL_BYTES, 1]))) == [0, 1]
+    assert os.getpid() not in list(run_tasks(LOCAL, Job(range(4), process_id, "elsewhere")))
 
 
 @needs_two_cores
@@ -54,15 +54,15 @@ def test_what_finishes_first_is_handed_out_first(tmp_path: Path) -> None:
 def test_an_error_names_the_task() -> None:
     for tasks in ([3], range(6)):
         with pytest.raises(TaskError, match=r"/data/t-3: ValueError: 3 is not wanted"):
-            list(run_tasks(LOCAL, tasks, fail_at_three, "failing", place="/data/t-{}".format))
+            list(run_tasks(LOCAL, Job(tasks, fail_at_three, "failing", place="/data/t-{}".format)))
     with pytest.raises(TaskError, match="task 4 of 6: ValueError"):
-        list(run_tasks(LOCAL, range(6), fail_at_three, "failing"))
+        list(run_tasks(LOCAL, Job(range(6), fail_at_three, "failing")))
 
 
 @needs_two_cores
 def test_a_worker_that_is_killed_ends_the_job_with_a_clear_error() -> None:
     with pytest.raises(TaskError, match="odradek audit: a worker process was killed"):
-        list(run_tasks(LOCAL, range(4), die, "odradek audit"))
+        list(run_tasks(LOCAL, Job(range(4), die, "odradek audit")))
 
 
 @needs_two_cores
@@ -106,7 +106,7 @@ def is_running(pid: int) -> bool:
 @pytest.mark.ci
 def test_spark_gives_the_same_results_in_the_same_order(spark: SparkSession) -> None:
     progress: list[tuple[int, int]] = []
-    results = run_tasks(SPARK, range(20), double, "doubling", progress=lambda *done: progress.append(done))
+    results = run_tasks(SPARK, Job(range(20), double, "doubling", progress=lambda *done: progress.append(done)))
     assert list(results) == [2 * number for number in range(20)]
     assert progress == [(done, 20) for done in range(1, 21)]
 
@@ -124,17 +124,17 @@ def test_spark_hands_out_what_finishes_first(spark: SparkSession, tmp_path: Path
 @pytest.mark.ci
 def test_spark_names_the_task_that_failed_and_what_an_executor_cannot_see(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(TaskError, match=r"^t-3: ValueError: 3 is not wanted$"):
-        list(run_tasks(SPARK, range(6), fail_at_three, "failing", place="t-{}".format))
+        list(run_tasks(SPARK, Job(range(6), fail_at_three, "failing", place="t-{}".format)))
     missing = tmp_path / "t-0"
     with pytest.raises(TaskError, match=rf"^{missing} does not exist on the executor .*: .* as the driver"):
-        list(run_tasks(SPARK, [missing], name_of, "far away", place=str))
-    assert list(run_tasks(SPARK, [tmp_path], name_of, "near", place=str)) == [tmp_path.name]
+        list(run_tasks(SPARK, Job([missing], name_of, "far away", place=str)))
+    assert list(run_tasks(SPARK, Job([tmp_path], name_of, "near", place=str))) == [tmp_path.name]
 
 
 def test_spark_without_pyspark_or_java_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.errors", None)
     with pytest.raises(EngineMissingError, match="needs Java 17 and pyspark: install odradek with the extra 'spark'"):
-        list(run_tasks(SPARK, [1], double, "doubling"))
+        list(run_tasks(SPARK, Job([1], double, "doubling")))
     assert issubclass(EngineMissingError, EngineError)
 
 
