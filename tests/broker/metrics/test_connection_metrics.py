@@ -8,7 +8,7 @@ from kafka import KafkaProducer
 from odradek.broker.metrics.connection_metrics import MAX_SOFTWARE, OTHERS, bounded
 from odradek.testing import InProcessBroker
 
-from .metric_samples import samples_of
+from .metric_samples import PATIENCE_S, samples_of
 
 SOCKETS = "kafka_server_socket_server_metrics_"
 OF = ("PLAINTEXT", "0")
@@ -24,11 +24,12 @@ def test_the_names_of_client_libraries_are_bounded() -> None:
     assert kept["PLAINTEXT", OTHERS] == 10_000 - MAX_SOFTWARE + 1
 
 
-@pytest.mark.kafka(configs={"odradek.metrics.listener": "127.0.0.1:0"})
+@pytest.mark.kafka(topics="orders", configs={"odradek.metrics.listener": "127.0.0.1:0"})
 def test_connections_are_counted_by_listener_and_library(kafka: InProcessBroker) -> None:
     before = samples_of(kafka)
     assert before[f"{SOCKETS}connection_creation_total", *OF] >= before[f"{SOCKETS}connection_close_total", *OF]
-    with KafkaProducer(bootstrap_servers=kafka.bootstrap_servers):
+    with KafkaProducer(bootstrap_servers=kafka.bootstrap_servers) as producer:
+        producer.send("orders", b"one").get(timeout=PATIENCE_S)
         during = samples_of(kafka)
     software = [key[1:] for key in during if key[0] == f"{SOCKETS}connections"]
     assert any(name == "kafka-python" and listener == "PLAINTEXT" for name, _, listener in software), software
