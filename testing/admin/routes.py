@@ -8,6 +8,7 @@ from collections.abc import Callable
 from urllib.parse import unquote
 
 from ...broker.config.errors import ConfigError
+from ...client.errors import BrokerConnectionError, RequestTimedOutError
 from ...protocol.errors import ErrorCode, KafkaError
 from ..in_process import InProcessBroker
 from ..inspection import TIMEOUT_S
@@ -370,6 +371,8 @@ def refusal(error: Exception) -> AdminPortError | None:
         return error
     if isinstance(error, TimeoutError):
         return AdminPortError(408, str(error))
+    if isinstance(error, BrokerConnectionError | RequestTimedOutError):
+        return AdminPortError(408, f"the broker does not answer; GET / says whether it is paused: {error}")
     if isinstance(error, KafkaError):
         missing = error.error_code in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.GROUP_ID_NOT_FOUND)
         return AdminPortError(404 if missing else 422, str(error))

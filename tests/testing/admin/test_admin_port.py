@@ -12,8 +12,9 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka import TopicPartition as ConfluentPartition
 
+from odradek.client.errors import NoBrokersAvailableError
 from odradek.testing.admin.controlled_broker import ControlledBroker
-from odradek.testing.admin.routes import ROUTES, find
+from odradek.testing.admin.routes import ROUTES, find, refusal
 from support.eventually import eventually
 
 from ..admin_port import AdminPort, admin_port
@@ -267,6 +268,12 @@ def test_a_test_that_goes_away_leaves_no_traceback(port: AdminPort, capfd: pytes
     assert port.done("GET", "/")["is_running"]  # so the first connection was accepted
     eventually("the connections end", lambda: "process_request_thread" not in str(threading.enumerate()))
     assert capfd.readouterr().err == ""
+
+
+def test_a_broker_that_does_not_answer_is_told() -> None:
+    refused = refusal(NoBrokersAvailableError("no broker answers at 127.0.0.1:1"))
+    assert refused is not None
+    assert (refused.status, "whether it is paused: no broker answers" in refused.message) == (408, True)
 
 
 def test_every_path_is_found_with_its_arguments() -> None:
