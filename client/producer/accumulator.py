@@ -17,64 +17,16 @@ brokers keep producer state by partition.
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from ...protocol.records.batch import increment_sequence
-from ..types import Header, TopicPartition
+from ..types import TopicPartition
+from .batches import BATCH_OVERHEAD_BYTES, Part, ProducerBatch
 from .delivery import Delivery
 
-BATCH_OVERHEAD_BYTES = 61
-RECORD_OVERHEAD_BYTES = 21
-"""Upper bound of a record's bytes without key, value and headers (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
-HEADER_OVERHEAD_BYTES = 10
 MAX_PRODUCER_EPOCH = 32766
-
-PendingRecord = tuple[int, bytes | None, bytes | None, list[Header]]
-"""Timestamp in ms, key, value, headers."""
-
-
-def record_size(key: bytes | None, value: bytes | None, headers: list[Header]) -> int:
-    """Upper bound of the bytes that a record takes in a batch, before compression."""
-    size = RECORD_OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
-    for name, content in headers:
-        size += HEADER_OVERHEAD_BYTES + len(name) * 3 + (len(content) if content else 0)
-    return size
-
-
-@dataclass(eq=False, slots=True)
-class SharedDelivery:
-    """The state of a ``send_batch`` call: one future for all its records, which may be split into several batches."""
-
-    future: Any
-    parts: int = 1
-    """The number of its batches that are not acknowledged yet."""
-    first: Any = None
-    """The RecordMetadata of the first record, after its batch is acknowledged."""
-
-
-@dataclass(eq=False, slots=True)
-class ProducerBatch:
-    """Records of one partition that are sent as one record batch."""
-
-    partition: TopicPartition
-    created_ms: float
-    order: tuple[int, int]
-    """Sort key among the partition's batches: (serial number, index of the first record in the batch before a split).
-    """
-    records: list[PendingRecord] = field(default_factory=list)
-    futures: list[Any] = field(default_factory=list)
-    """One for each record; empty if ``shared`` is set."""
-    shared: SharedDelivery | None = None
-    size: int = BATCH_OVERHEAD_BYTES
-    """Upper bound in bytes before compression."""
-    attempts: int = 0
-    base_sequence: int = -1
-    producer_id: int = -1
-    producer_epoch: int = -1
-    encoded: bytes | None = None
-    """The encoded record batch, kept for retries. The sender sets it."""
-    closed: bool = False
-    """True: no more records are added, and the batch does not linger."""
+SPARE_SHARE = 16
 
 
 @dataclass(slots=True)
@@ -153,8 +105,16 @@ class Accumulator:
         """Whether ``buffer_memory`` has room for ``size`` bytes. An empty buffer takes a record of any size."""
         return self.buffered_bytes == 0 or self.buffered_bytes + size <= self._buffer_memory
 
-    def append(self, partition: TopicPartition, record: PendingRecord, size: int, future: Any, now_ms: float) -> bool:
-        """Adds a record to the partition's open batch or to a new one. Returns True if the batch is new or full."""
+    @property
+    def has_spare_room(self) -> bool:
+        """Whether a share of ``buffer_memory`` is free, so that more than one batch can be queued before it is full."""
+        return self.buffered_bytes <= self._buffer_memory - self._buffer_memory // SPARE_SHARE
+
+    def append(self, partition: TopicPartition, part: Part, size: int, now_ms: float) -> bool:
+        """Adds records to the partition's open batch or to a new one. Returns True if the batch is new or full.
+
+        ``size`` is an upper bound of their bytes. A part of several records is never divided between batches here.
+        """
         queue = self._queues.get(partition)
         if queue is None:
             queue = self._queues[partition] = PartitionQueue()
@@ -167,27 +127,11 @@ class Accumulator:
             batch = ProducerBatch(partition, now_ms, (queue.next_serial, 0))
             queue.next_serial += 1
             queue.waiting.append(batch)
-        batch.records.append(record)
-        batch.futures.append(future)
-        batch.size += size
+        batch.add(part, size)
         self.buffered_bytes += size
         if batch.size >= self._batch_size:
             batch.closed = news = True
         return news
-
-    def append_batch(
-        self, partition: TopicPartition, records: list[PendingRecord], size: int, future: Any, now_ms: float
-    ) -> None:
-        """Adds records as one separate batch that does not linger. ``future`` is for all of them."""
-        queue = self._queues.setdefault(partition, PartitionQueue())
-        if queue.waiting:
-            queue.waiting[-1].closed = True
-        batch = ProducerBatch(partition, now_ms, (queue.next_serial, 0), records, shared=SharedDelivery(future))
-        queue.next_serial += 1
-        batch.size += size
-        batch.closed = True
-        queue.waiting.append(batch)
-        self.buffered_bytes += size
 
     def partitions_with_waiting(self) -> list[TopicPartition]:
         """The partitions that have a batch to send, now or later."""
@@ -209,8 +153,7 @@ class Accumulator:
 
     def pending_futures(self) -> list[Any]:
         """The futures of all records that are not answered yet (what ``flush`` waits for)."""
-        pending = [future for batch in self._batches() for future in batch.futures]
-        return pending + [batch.shared.future for batch in self._batches() if batch.shared is not None]
+        return [part.future for batch in self._batches() for part in batch.parts]
 
     def _batches(self) -> Iterator[ProducerBatch]:
         for queue in self._queues.values():
@@ -250,7 +193,7 @@ class Accumulator:
         if self._idempotent and batch.base_sequence < 0:
             batch.producer_id, batch.producer_epoch = queue.producer_id, queue.producer_epoch
             batch.base_sequence = queue.next_sequence
-            queue.next_sequence = increment_sequence(queue.next_sequence, len(batch.records))
+            queue.next_sequence = increment_sequence(queue.next_sequence, batch.count)
         queue.in_flight.append(batch)
         return batch
 
@@ -307,22 +250,10 @@ class Accumulator:
 
     def split(self, batch: ProducerBatch) -> None:
         """Puts a batch that the broker found too large back as two halves, which keep the sequence numbers."""
-        assert len(batch.records) > 1, "one record cannot be split"
-        half = len(batch.records) // 2
-        halves = []
-        for start, end in ((0, half), (half, len(batch.records))):
-            part = ProducerBatch(batch.partition, batch.created_ms, (batch.order[0], batch.order[1] + start))
-            part.records, part.futures = batch.records[start:end], batch.futures[start:end]
-            part.shared = batch.shared
-            part.size = BATCH_OVERHEAD_BYTES + sum(record_size(key, value, h) for _, key, value, h in part.records)
-            part.attempts, part.closed = batch.attempts + 1, True
-            if batch.base_sequence >= 0:
-                part.base_sequence = increment_sequence(batch.base_sequence, start)
-                part.producer_id, part.producer_epoch = batch.producer_id, batch.producer_epoch
-            halves.append(part)
-        if batch.shared is not None:
-            batch.shared.parts += 1
+        halves = batch.halves()
         self._back(batch, halves)
+        self._release(batch)
+        self.buffered_bytes += sum(half.size - BATCH_OVERHEAD_BYTES for half in halves)
 
     def is_first_in_flight(self, batch: ProducerBatch) -> bool:
         """Whether it is the oldest batch of the partition, among those in flight and those waiting for a retry."""
@@ -338,15 +269,16 @@ class Accumulator:
         return queue
 
     def expired(self, now_ms: float) -> list[ProducerBatch]:
-        """Waiting batches older than ``delivery_timeout_ms``; the caller fails them."""
+        """Waiting batches older than ``delivery_timeout_ms``; the caller fails them.
+
+        The batches of a queue are in the order of their creation, so only the expired ones and one more are looked at.
+        """
         timeout_ms = self._delivery_timeout_ms
         # Computed as next_expiry_ms does: with another order of the operands, rounding can make the batch expire later.
-        return [
-            batch
-            for queue in self._queues.values()
-            for batch in queue.waiting
-            if batch.created_ms + timeout_ms <= now_ms
-        ]
+        expired: list[ProducerBatch] = []
+        for queue in self._queues.values():
+            expired += takewhile(lambda batch: batch.created_ms + timeout_ms <= now_ms, queue.waiting)
+        return expired
 
     def next_expiry_ms(self) -> float | None:
         """The time (ms) at which the oldest waiting batch expires, in the caller's clock; None if none waits."""

@@ -75,7 +75,7 @@ class StickyPartitioner:
         return partition
 
     def _choose(self, candidates: Sequence[int], loads: Callable[[Sequence[int]], list[int]] | None) -> int:
-        waiting = loads(candidates) if loads is not None else []
+        waiting = loads(candidates) if loads is not None and len(candidates) > 1 else []
         if len(set(waiting)) < 2:
             return candidates[self._below(len(candidates))]
         # The weight of a partition is (longest queue - its queue + 1). The + 1 gives the longest queue a chance too.

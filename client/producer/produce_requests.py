@@ -5,25 +5,49 @@ Source: ``Sender.sendProduceRequest``, ``Sender.handleProduceResponse``.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import TypedDict
 
 from ...protocol.messages.produce import ProduceRequest, ProduceResponse
-from ...protocol.records.builder import BatchBuilder
+from ...protocol.records.builder import BatchBuilder, encode_values_batch
 from ...protocol.records.compression import CompressionType
 from ..types import TopicPartition
-from .accumulator import ProducerBatch
+from .batches import PendingRecord, ProducerBatch, QueuedRecord, QueuedValues
+
+
+class ProducerFields(TypedDict):
+    """What a batch's header says of its compression and its producer."""
+
+    compression: CompressionType
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    is_transactional: bool
 
 
 def encoded_batch(batch: ProducerBatch, compression: CompressionType, is_transactional: bool) -> bytes:
     """Encodes a batch. The bytes are kept in the batch, so that a retry sends the same ones."""
     if batch.encoded is None:
-        builder = BatchBuilder(
-            compression=compression,
-            producer_id=batch.producer_id,
-            producer_epoch=batch.producer_epoch,
-            base_sequence=batch.base_sequence,
-            is_transactional=is_transactional,
-        )
-        builder.append_next(batch.records)
+        producer: ProducerFields = {
+            "compression": compression,
+            "producer_id": batch.producer_id,
+            "producer_epoch": batch.producer_epoch,
+            "base_sequence": batch.base_sequence,
+            "is_transactional": is_transactional,
+        }
+        first = batch.parts[0]
+        if len(batch.parts) == 1 and isinstance(first, QueuedValues):
+            batch.encoded = encode_values_batch(first.timestamp_ms, first.values, **producer)
+            return batch.encoded
+        builder = BatchBuilder(**producer)
+        records: list[PendingRecord] = []
+        for part in batch.parts:
+            if isinstance(part, QueuedRecord):
+                records.append(part.record)
+                continue
+            builder.append_next(records)
+            records.clear()
+            builder.append_values(part.timestamp_ms, part.values)
+        builder.append_next(records)
         batch.encoded = builder.build()
     return batch.encoded
 

@@ -21,7 +21,16 @@ from ..cluster.cluster import Cluster, ClusterTimes
 from ..cluster.metadata import TopicMetadata
 from ..errors import BufferExhaustedError, ClientError, ClosedError, ConfigurationError, broker_error
 from ..types import GroupMetadata, Header, OffsetAndMetadata, RecordMetadata, TopicPartition
-from .accumulator import RECORD_OVERHEAD_BYTES, Accumulator, PendingRecord, record_size
+from .accumulator import Accumulator
+from .batches import (
+    Part,
+    PendingRecord,
+    QueuedRecord,
+    QueuedValues,
+    SharedDelivery,
+    record_size,
+    values_size,
+)
 from .delivery import delivery
 from .partitioner import PartitionChoice, Partitioner, StickyPartitioner
 from .producer_identity import ProducerIdentity
@@ -96,6 +105,7 @@ class Producer:
         identity = self._transactions or ProducerIdentity(self._cluster)
         self._sender = Sender(self._cluster, self._accumulator, config, identity)
         self._running = False
+        self._is_full = False  # whether callers wait for memory; later ones then wait, too, even if theirs is free
 
     def _transactions_of(self, transactional_id: str | None, timeout_ms: int) -> "Transactions | None":
         """Creates the transactions' object. The import is here because most producers use no transactions."""
@@ -173,55 +183,42 @@ class Producer:
         header_list = list(headers)
         size = record_size(key, value, header_list)
         metadata = await self._ready(topic, partition, size)
-        chosen = (
-            self._choice.partition(metadata.name, key, size, list(metadata.partitions), metadata.available)
-            if partition is None
-            else partition
-        )
-        if self._transactions is not None:
-            self._transactions.use(TopicPartition(topic, chosen))
         timestamp = clock_ms() if timestamp_ms is None else timestamp_ms
         record: PendingRecord = (timestamp, key, value, header_list)
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[RecordMetadata] = loop.create_future()
-        if self._accumulator.append(TopicPartition(topic, chosen), record, size, future, loop.time() * 1000):
-            self._sender.wake()
+        future: asyncio.Future[RecordMetadata] = self._sender.loop.create_future()
+        self._queue(metadata, partition, key, QueuedRecord(record, future), size)
         return future
 
-    async def send_batch(
-        self,
-        topic: str,
-        records: Sequence[tuple[bytes | None, bytes | None]],
-        *,
-        partition: int | None = None,
-        timestamp_ms: int | None = None,
+    async def send_values(
+        self, topic: str, values: Sequence[bytes], *, partition: int | None = None, timestamp_ms: int | None = None
     ) -> asyncio.Future[RecordMetadata]:
-        """Queues records (key, value) as one batch, which is several times faster than ``send`` of each.
+        """Queues records without keys and headers together, at a small part of the cost of ``send`` for each.
 
-        All records go to one partition (by default the sticky one, even with keys), have the same timestamp and do not
-        linger. Together they must fit ``max_request_size``. The future returns the RecordMetadata of the first record.
-        Raises ValueError without records, and the errors of ``send``.
+        They are written to one partition, next to each other, with the same timestamp; ``batch_size`` and ``linger_ms``
+        apply as to one record. Together they must fit ``max_request_size``. ``values`` must not change until the future
+        is done, which returns the RecordMetadata of the first record. Raises ValueError without values, and the errors
+        of ``send``.
         """
-        if not records:
-            raise ValueError("a batch needs at least one record")
-        if not all(part is None or isinstance(part, bytes) for pair in records for part in pair):
-            raise TypeError("keys and values must be bytes or None")
-        size = sum([RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"") for key, value in records])
+        if not values:
+            raise ValueError("send_values needs at least one value")
+        if set(map(type, values)) != {bytes}:
+            raise TypeError("values must be bytes")
+        size = values_size(values)
         metadata = await self._ready(topic, partition, size)
-        chosen = (
-            self._choice.partition(metadata.name, None, size, list(metadata.partitions), metadata.available)
-            if partition is None
-            else partition
-        )
-        if self._transactions is not None:
-            self._transactions.use(TopicPartition(topic, chosen))
         timestamp = clock_ms() if timestamp_ms is None else timestamp_ms
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[RecordMetadata] = loop.create_future()
-        pending: list[PendingRecord] = [(timestamp, key, value, []) for key, value in records]
-        self._accumulator.append_batch(TopicPartition(topic, chosen), pending, size, future, loop.time() * 1000)
-        self._sender.wake()
+        future: asyncio.Future[RecordMetadata] = self._sender.loop.create_future()
+        self._queue(metadata, partition, None, QueuedValues(timestamp, values, SharedDelivery(future)), size)
         return future
+
+    def _queue(self, topic: TopicMetadata, partition: int | None, key: bytes | None, part: Part, size: int) -> None:
+        """Chooses the partition, unless one is given, and queues records of at most ``size`` bytes."""
+        if partition is None:
+            partition = self._choice.partition(topic.name, key, size, list(topic.partitions), topic.available)
+        place = TopicPartition(topic.name, partition)
+        if self._transactions is not None:
+            self._transactions.use(place)
+        if self._accumulator.append(place, part, size, self._sender.loop.time() * 1000):
+            self._sender.wake()
 
     async def send_and_wait(
         self,
@@ -251,7 +248,7 @@ class Producer:
         metadata = self._cluster.metadata.topics.get(topic)
         if metadata is None or metadata.error_code or (partition is not None and partition not in metadata.partitions):
             metadata = await self._topic(topic, partition)
-        if not self._accumulator.has_room(size):
+        if self._is_full or not self._accumulator.has_room(size):
             await self._wait_for_room(size)
         return metadata
 
@@ -338,17 +335,24 @@ class Producer:
         return metadata
 
     async def _wait_for_room(self, size: int) -> None:
+        """Waits until a share of the memory is free: to wait for each batch would cost as much as to send it."""
+        self._is_full = True
         try:
             async with asyncio.timeout(self._max_block_ms / 1000):
-                while not self._accumulator.has_room(size):
+                while True:
+                    self._is_full = self._is_full and not self._accumulator.has_spare_room
+                    if not self._is_full and self._accumulator.has_room(size):
+                        return
                     await self._sender.room()
+                    if not self._running:
+                        raise ClosedError("the producer was stopped")
         except TimeoutError:
+            if self._accumulator.has_room(size):
+                return
             raise BufferExhaustedError(
                 f"no room for {size} bytes within {self._max_block_ms:.0f} ms: buffer_memory is full of records "
                 "that the brokers have not acknowledged"
             ) from None
-        if not self._running:
-            raise ClosedError("the producer was stopped")
 
 
 def compression_of(name: str) -> CompressionType:

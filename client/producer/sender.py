@@ -1,8 +1,8 @@
 """Sends a producer's batches: takes ready ones, sends Produce requests, handles the responses.
 
-Owns: the task that sends, the Produce requests in flight, the request for a producer id. Never does: queueing and
-sequence numbers (``accumulator.py``). Source: ``org.apache.kafka.clients.producer.internals.Sender`` and
-``TransactionManager.canRetry``.
+Owns: what a turn sends, the Produce requests in flight, the request for a producer id. Never does: queueing and
+sequence numbers (``accumulator.py``), deciding when a turn begins (``sender_turns.py``). Source:
+``org.apache.kafka.clients.producer.internals.Sender`` and ``TransactionManager.canRetry``.
 """
 
 import asyncio
@@ -27,11 +27,13 @@ from ..errors import (
     broker_error,
 )
 from ..types import RecordMetadata, TopicPartition
-from .accumulator import Accumulator, ProducerBatch, SharedDelivery
+from .accumulator import Accumulator
+from .batches import ProducerBatch, QueuedValues, SharedDelivery
 from .delivery import Delivery
 from .produce_errors import LOST_SEQUENCE, REFRESH_ON
 from .produce_requests import answers_by_partition, encoded_batch, topic_data
 from .producer_identity import ProducerIdentity
+from .sender_turns import SenderTurns
 
 TOPIC_IDS_SINCE = 13
 
@@ -46,7 +48,7 @@ class SenderConfig(NamedTuple):
 
 
 class Sender:
-    """Runs the task that sends the accumulator's ready batches."""
+    """Sends the accumulator's ready batches: one turn after each event that may have made a batch ready."""
 
     def __init__(
         self, cluster: Cluster, accumulator: Accumulator, config: SenderConfig, identity: ProducerIdentity
@@ -57,87 +59,82 @@ class Sender:
         self._delivery = config.delivery
         self._identity = identity
         identity.bind(self.wake, self._fail_waiting)
-        self._wake = asyncio.Event()
+        self._turns = SenderTurns(self._send_all, self._end)
         self._room = asyncio.Event()
         self._flushing = 0
-        self._task: asyncio.Task[None] | None = None
         self._background: set[asyncio.Task[None]] = set()
         self._connecting: set[int] = set()
         self._in_flight: dict[int, int] = defaultdict(int)
         self._refreshing = False
+        self._initializing = False
 
     def start(self) -> None:
-        """Starts the task."""
-        self._cluster.on_refusal.append(self._wake.set)
-        self._task = asyncio.create_task(self._run(), name="producer-sender")
-        self._task.add_done_callback(self._ended)
+        """Starts sending."""
+        self._cluster.on_refusal.append(self.wake)
+        self._turns.start()
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
-        """Fails every pending record with the task's exception, so that a bug in the task leaves no caller waiting."""
-        failure = None if task.cancelled() else task.exception()
-        if failure is not None:
-            for future in self._accumulator.pending_futures():
-                if not future.done():
-                    future.set_exception(failure)
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop, from ``start`` on."""
+        return self._turns.loop
 
     async def stop(self) -> None:
-        """Stops the task. Records that are not acknowledged fail with ClosedError."""
-        tasks = [task for task in (self._task, *self._background) if task is not None]
+        """Stops sending. Records that are not acknowledged fail with ClosedError."""
+        tasks = list(self._background)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._end(ClosedError("the producer was stopped before the record was acknowledged"))
+
+    def _end(self, failure: BaseException) -> None:
+        """Ends the turns and fails every pending record, so that no caller waits for ever."""
+        self._turns.stop()
         for future in self._accumulator.pending_futures():
             if not future.done():
-                future.set_exception(ClosedError("the producer was stopped before the record was acknowledged"))
+                future.set_exception(failure)
         self._room.set()
 
     def wake(self) -> None:
-        """Makes the task look for ready batches."""
-        self._wake.set()
+        """Makes it look for ready batches."""
+        self._turns.wake()
 
     @contextmanager
     def flushing(self) -> Iterator[None]:
         """Inside the block, batches are sent without lingering."""
         self._flushing += 1
-        self._wake.set()
+        self.wake()
         try:
             yield
         finally:
             self._flushing -= 1
 
     async def room(self) -> None:
-        """Waits until a batch is acknowledged or failed, which frees its memory."""
+        """Waits until acknowledged or failed batches have freed a share of the memory (``has_spare_room``)."""
         self._room.clear()
         await self._room.wait()
 
-    async def _run(self) -> None:
-        while True:
-            self._wake.clear()
-            if self._cluster.refusal is not None:
-                self._fail_waiting(self._cluster.refusal)
-            now_ms = self._now_ms()
-            self._fail_expired(now_ms)
-            if self._cluster.is_stale:
-                self._refresh_metadata()
-            if self._accumulator.needs_producer_id and self._accumulator.has_waiting:
-                await self._init_producer_id()
-                now_ms = self._now_ms()
-            delay_ms = self._send_ready(now_ms)
-            try:
-                async with asyncio.timeout(None if delay_ms is None else delay_ms / 1000):
-                    await self._wake.wait()
-            except TimeoutError:
-                pass
+    def _send_all(self) -> float | None:
+        """Sends what is ready. Returns the ms until the next turn is needed (None: only after ``wake``)."""
+        if self._cluster.refusal is not None:
+            self._fail_waiting(self._cluster.refusal)
+        now_ms = self._now_ms()
+        self._fail_expired(now_ms)
+        if self._cluster.is_stale:
+            self._refresh_metadata()
+        if self._accumulator.needs_producer_id and self._accumulator.has_waiting and not self._initializing:
+            self._initializing = True
+            self._spawn(self._init_producer_id())
+        return None if self._initializing else self._send_ready(now_ms)
 
     def _now_ms(self) -> float:
-        return asyncio.get_running_loop().time() * 1000
+        return self._turns.loop.time() * 1000
 
     def _fail_expired(self, now_ms: float) -> None:
         for batch in self._accumulator.expired(now_ms):
             self._fail(
                 batch,
                 DeliveryTimeoutError(
-                    f"{len(batch.records)} records for {batch.partition} were not acknowledged within "
+                    f"{batch.count} records for {batch.partition} were not acknowledged within "
                     f"{self._delivery.timeout_ms:.0f} ms; is the partition's leader reachable?"
                 ),
             )
@@ -240,7 +237,7 @@ class Sender:
         done: "asyncio.Future[ProduceResponse]",
     ) -> None:
         self._in_flight[node_id] -= 1
-        self._wake.set()
+        self.wake()
         if done.cancelled():
             return
         failure = done.exception()
@@ -267,7 +264,7 @@ class Sender:
         code = error.error_code
         if code in REFRESH_ON:
             self._refresh_metadata([batch.partition.topic])
-        if code == ErrorCode.MESSAGE_TOO_LARGE and len(batch.records) > 1:
+        if code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1:
             self._accumulator.split(batch)
         elif code in LOST_SEQUENCE and batch.producer_id >= 0:
             # OUT_OF_ORDER_SEQUENCE_NUMBER is expected if an older batch failed: its retry closes the gap. For the
@@ -281,7 +278,7 @@ class Sender:
             self._retry(batch, error)
         else:
             for record_error in answer.record_errors:
-                if 0 <= record_error.batch_index < len(batch.records) and record_error.batch_index_error_message:
+                if 0 <= record_error.batch_index < batch.count and record_error.batch_index_error_message:
                     error = KafkaError(code, f"{error.args[-1]}: {record_error.batch_index_error_message}")
                     break
             self._fail(batch, error)
@@ -296,15 +293,16 @@ class Sender:
     def _acknowledge(self, batch: ProducerBatch, base_offset: int, log_append_time_ms: int) -> None:
         self._accumulator.complete(batch)
         topic, partition = batch.partition
-        if batch.shared is not None:
-            timestamp = log_append_time_ms if log_append_time_ms >= 0 else batch.records[0][0]
-            self._acknowledge_part(batch.shared, RecordMetadata(topic, partition, base_offset, timestamp))
-        for position, (future, record) in enumerate(zip(batch.futures, batch.records, strict=batch.shared is None)):
-            if not future.done():
-                offset = base_offset + position if base_offset >= 0 else -1
-                timestamp = log_append_time_ms if log_append_time_ms >= 0 else record[0]
-                future.set_result(RecordMetadata(topic, partition, offset, timestamp))
-        self._room.set()
+        offset = base_offset
+        for part in batch.parts:
+            timestamp = log_append_time_ms if log_append_time_ms >= 0 else part.timestamp_ms
+            metadata = RecordMetadata(topic, partition, offset, timestamp)
+            if isinstance(part, QueuedValues):
+                self._acknowledge_part(part.delivery, metadata)
+            elif not part.future.done():
+                part.future.set_result(metadata)
+            offset += part.count if base_offset >= 0 else 0
+        self._notify_room()
 
     @staticmethod
     def _acknowledge_part(shared: SharedDelivery, metadata: RecordMetadata) -> None:
@@ -320,17 +318,27 @@ class Sender:
     def _fail(self, batch: ProducerBatch, error: BaseException) -> None:
         self._accumulator.fail(batch)
         self._identity.batch_failed(error)
-        for future in batch.futures if batch.shared is None else [batch.shared.future]:
+        for future in batch.futures:
             if not future.done():
                 future.set_exception(error)
-        self._room.set()
+        self._notify_room()
+
+    def _notify_room(self) -> None:
+        if self._accumulator.has_spare_room:
+            self._room.set()
 
     # Connections, metadata, producer id
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(coroutine)
         self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        task.add_done_callback(self._background_ended)
+
+    def _background_ended(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None:  # a bug: the tasks handle the errors of brokers
+            self._end(failure)
 
     def _connect(self, node_id: int) -> None:
         if node_id not in self._connecting:
@@ -350,7 +358,7 @@ class Sender:
                 await self._try_refresh(())
         finally:
             self._connecting.discard(node_id)
-            self._wake.set()
+            self.wake()
 
     def _refresh_metadata(self, topics: list[str] | None = None) -> None:
         if not self._refreshing:
@@ -364,7 +372,7 @@ class Sender:
             await asyncio.sleep(self._cluster.backoff_s(0))
         finally:
             self._refreshing = False
-            self._wake.set()
+            self.wake()
 
     async def _try_refresh(self, topics: "list[str] | tuple[()]") -> None:
         """Refreshes the metadata. Ignores errors: if they persist, the delivery timeout fails the records."""
@@ -376,18 +384,22 @@ class Sender:
     async def _init_producer_id(self) -> None:
         """Requests a producer id, with retries. The delivery timeout applies to records that wait for it."""
         attempts = 0
-        while self._accumulator.needs_producer_id and self._cluster.refusal is None:
-            try:
-                self._accumulator.set_producer_id(*await self._identity.obtain())
-                return
-            except KafkaError as error:
-                if not error.error_code.retriable:
-                    self._fail_waiting(error)
+        try:
+            while self._accumulator.needs_producer_id and self._cluster.refusal is None:
+                try:
+                    self._accumulator.set_producer_id(*await self._identity.obtain())
                     return
-            except ClientError:
-                self._fail_expired(self._now_ms())
-            await asyncio.sleep(self._cluster.backoff_s(attempts))
-            attempts += 1
+                except KafkaError as error:
+                    if not error.error_code.retriable:
+                        self._fail_waiting(error)
+                        return
+                except ClientError:
+                    self._fail_expired(self._now_ms())
+                await asyncio.sleep(self._cluster.backoff_s(attempts))
+                attempts += 1
+        finally:
+            self._initializing = False
+            self.wake()
 
     def _fail_waiting(self, error: BaseException) -> None:
         for batch in self._accumulator.waiting_batches():

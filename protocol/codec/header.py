@@ -92,7 +92,7 @@ def request_head_decoder(api_key: int, version: int) -> Callable[[Buffer], tuple
 
 def encode_request(message: Message, version: int, correlation_id: int, client_id: str | None) -> bytes:
     """Encodes a request as a whole frame, including its 4-byte size. Raises ProtocolError as :func:`encode` does."""
-    return _request_frame(message, version, correlation_id, client_id, [encoder(type(message), version)(message)])
+    return _request_frame(message, version, correlation_id, client_id, parts_encoder(type(message), version)(message))
 
 
 def encode_request_steps(

@@ -1,33 +1,52 @@
 """The values of ``odradek perf produce``: random letters, lines of a file, or numbers.
 
-Pure: the caller passes the random generator. Source: ``ProducerPerformance.generateRandomPayload``.
+Pure: the caller passes the random generator. Source: ``ProducerPerformance.generateRandomPayload``, which makes each
+value anew. Here values of random letters come from a pool, so that a record costs no random numbers. The pool is larger
+than a batch, in which all values differ: it compresses as little as one of new values.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
-
-Values = Callable[[int, int], list[bytes]]
-"""(number of the first record, count) -> the values of the records."""
+from typing import NamedTuple
 
 LETTERS = bytes(65 + byte * 26 // 256 for byte in range(256))
 """A translation table: byte -> capital letter."""
+POOL_BYTES = 4 * 1024 * 1024
+"""No batch is larger: by default a request has at most 1 MiB."""
+POOL_VALUES = 100_000
+"""The maximum for small values, of which a batch of 1 MiB has fewer."""
+
+
+class Values(NamedTuple):
+    """Where the values of records come from."""
+
+    largest: int
+    """The size of the largest value, in bytes."""
+    take: Callable[[int, int], Sequence[bytes]]
+    """(number of the first record, count) -> the values of the records."""
 
 
 def random_letters(size: int, random: Random) -> Values:
     """Makes values of ``size`` random letters."""
+    count = max(1, min(POOL_VALUES, POOL_BYTES // size))
+    letters = random.randbytes(count * size).translate(LETTERS)
+    pool = [letters[at * size : (at + 1) * size] for at in range(count)]
 
-    def values(_first: int, count: int) -> list[bytes]:
-        letters = random.randbytes(count * size).translate(LETTERS)
-        return [letters[at : at + size] for at in range(0, count * size, size)]
+    def values(first: int, wanted: int) -> Sequence[bytes]:
+        begin = first % count
+        taken = pool[begin : begin + wanted]
+        while len(taken) < wanted:
+            taken += pool[: wanted - len(taken)]
+        return taken
 
-    return values
+    return Values(size, values)
 
 
 def one_of(payloads: list[bytes], random: Random) -> Values:
     """Makes values by choosing from ``payloads`` at random."""
-    return lambda _first, count: random.choices(payloads, k=count)
+    return Values(max(map(len, payloads)), lambda _first, count: random.choices(payloads, k=count))
 
 
-def numbers() -> Values:
-    """Makes values that are the record's number as text."""
-    return lambda first, count: [b"%d" % number for number in range(first, first + count)]
+def numbers(last: int) -> Values:
+    """Makes values that are the record's number as text; ``last`` is the highest."""
+    return Values(len(b"%d" % last), lambda first, count: [b"%d" % number for number in range(first, first + count)])

@@ -1,8 +1,8 @@
 """``odradek perf produce``: what ``kafka-producer-perf-test.sh`` does.
 
-Owns: flags, the loop that sends, transactions, the throughput limit. A full batch is queued in one call, which is fast.
-If the throughput limit allows fewer records, they are queued one by one and linger, as with Kafka's tool. Source:
-``ProducerPerformance``, ``ThroughputThrottler``.
+Owns: flags, the loop that sends, transactions, the throughput limit. The records that may be sent now are queued in one
+call (``Producer.send_values``), at most those of one batch: so they have one send time and one latency, which counts
+for each of them. Source: ``ProducerPerformance``, ``ThroughputThrottler``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from .produce_stats import ProduceStats
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Sequence
 
     from ...producer.producer import Producer
     from ...types import RecordMetadata
 
 TRANSACTION_MS = 3_000
-RECORD_BYTES = 21
-"""Upper bound of a record's bytes in a batch without key, value and headers."""
+SHORTEST_PAUSE_S = 0.002
+"""With a throughput limit the tool sleeps at least this long, and then sends what became due (``MIN_SLEEP_NS``)."""
 BATCH_SIZE = 16_384
+YIELD_EVERY = 8
+"""Calls between two turns of the event loop, in which answers are read."""
 KNOWN: Settings = {**PRODUCER, "transactional.id": ("transactional_id", str)}
 LISTS = ("--producer-props", "--command-property")
 PATH = click.Path(exists=True, dir_okay=False)
@@ -111,8 +114,8 @@ def produce(
         settings["transactional_id"] = f"performance-producer-{uuid.uuid4()}"
     duration_ms = (transaction_duration_ms or TRANSACTION_MS) if "transactional_id" in settings else None
     server = bootstrap_servers(bootstrap_server, config, properties)
-    values = the_values(record_size, payload_file, payload_delimiter)
-    batch_size = max(1, int(settings.get("batch_size", BATCH_SIZE)))
+    values = the_values(record_size, payload_file, payload_delimiter, num_records)
+    batch_size = int(settings.get("batch_size", BATCH_SIZE))
     test = ProduceTest(topic, num_records, throughput, warmup_records, reporting_interval, duration_ms, batch_size)
 
     async def work() -> int:
@@ -143,8 +146,8 @@ def check_numbers(
         )
 
 
-def the_values(record_size: int | None, payload_file: str | None, delimiter: str) -> Values:
-    """The function that makes the records' values. Raises CommandError if the payload file is empty."""
+def the_values(record_size: int | None, payload_file: str | None, delimiter: str, num_records: int) -> Values:
+    """The source of the records' values. Raises CommandError if the payload file is empty."""
     if payload_file is not None:
         click.echo(f"Reading payloads from: {Path(payload_file).absolute()}")
         text = Path(payload_file).read_bytes()
@@ -154,7 +157,7 @@ def the_values(record_size: int | None, payload_file: str | None, delimiter: str
         payloads = text.removesuffix(separator).split(separator)
         click.echo(f"Number of records read: {len(payloads)}")
         return one_of(payloads, Random(0))
-    return numbers() if record_size is None else random_letters(record_size, Random(0))
+    return numbers(num_records - 1) if record_size is None else random_letters(record_size, Random(0))
 
 
 class ProduceRun:
@@ -163,7 +166,11 @@ class ProduceRun:
     def __init__(self, producer: Producer, test: ProduceTest, values: Values) -> None:
         import asyncio
 
+        from ...producer.batches import values_that_fit
+
         self._producer, self._test, self._values = producer, test, values
+        self._together = values_that_fit(test.batch_size, values.largest)
+        self._calls = 0
         self._now_s = asyncio.get_running_loop().time
         self._stats = ProduceStats(self._now_ms(), test.interval_ms)
         self._steady: ProduceStats | None = None
@@ -183,7 +190,7 @@ class ProduceRun:
                 f"Warmup first {test.warmup} records. Steady state results will print after the complete test summary."
             )
         begun_ms: float | None = None
-        sent, start_s, size = 0, self._now_s(), 0
+        sent, start_s = 0, self._now_s()
         while sent < test.num_records:
             if test.transaction_ms is not None and begun_ms is None:
                 await producer.begin_transaction()
@@ -191,10 +198,10 @@ class ProduceRun:
             if sent == test.warmup and sent:
                 self._steady = ProduceStats(self._now_ms(), test.interval_ms, steady=True)
                 self._stats.quiet = True
-            size = size or self._records_a_batch(sent)
-            wanted = min(size, (test.warmup if sent < test.warmup else test.num_records) - sent)
+            wanted = min(self._together, (test.warmup if sent < test.warmup else test.num_records) - sent)
             count = await self._allowed(wanted, sent, start_s)
-            await self._send(self._values(sent, count), full=count == size)
+            values = self._values.take(sent, count)
+            await self._send(values)
             sent += count
             if begun_ms is not None and self._now_ms() - begun_ms >= (test.transaction_ms or 0):
                 await producer.commit_transaction()
@@ -205,38 +212,26 @@ class ProduceRun:
         self._print()
         return 1 if self._failed else 0
 
-    def _records_a_batch(self, sent: int) -> int:
-        """The number of records that fit in a batch, computed from the size of the next record."""
-        [value] = self._values(sent, 1)
-        return max(1, self._test.batch_size // (len(value) + RECORD_BYTES))
-
     async def _allowed(self, wanted: int, sent: int, start_s: float) -> int:
         """Waits until the throughput limit allows a record. Returns the number allowed now, at most ``wanted``.
 
-        It always yields to the event loop, so that the producer's sender task can run.
+        It yields to the event loop now and then, so that the producer can send.
         """
         import asyncio
 
         if self._test.throughput <= 0:
-            await asyncio.sleep(0)
+            self._calls += 1
+            if self._calls % YIELD_EVERY == 0:
+                await asyncio.sleep(0)
             return wanted
-        due_s = start_s + (sent + 1) / self._test.throughput
-        await asyncio.sleep(max(0.0, due_s - self._now_s()))
+        pause_s = start_s + (sent + 1) / self._test.throughput - self._now_s()
+        await asyncio.sleep(max(SHORTEST_PAUSE_S, pause_s) if pause_s > 0 else 0)
         return min(wanted, max(1, int((self._now_s() - start_s) * self._test.throughput) - sent))
 
-    async def _send(self, values: list[bytes], *, full: bool) -> None:
-        steady = self._steady
-        if full:
-            future = await self._producer.send_batch(self._test.topic, [(None, value) for value in values])
-            self._when_done(future, len(values), sum(map(len, values)), steady)
-            return
-        for value in values:
-            self._when_done(await self._producer.send(self._test.topic, value), 1, len(value), steady)
-
-    def _when_done(
-        self, future: asyncio.Future[RecordMetadata], count: int, size: int, steady: ProduceStats | None
-    ) -> None:
-        sent_ms = self._now_ms()
+    async def _send(self, values: Sequence[bytes]) -> None:
+        """Queues records. Their latency begins here, before the producer may wait for memory, as in Kafka's tool."""
+        sent_ms, steady = self._now_ms(), self._steady
+        count, size = len(values), sum(map(len, values))
 
         def done(future: asyncio.Future[RecordMetadata]) -> None:
             if future.cancelled():
@@ -251,7 +246,7 @@ class ProduceRun:
                 for line in stats.record(now_ms - sent_ms, count, size, now_ms):
                     click.echo(line)
 
-        future.add_done_callback(done)
+        (await self._producer.send_values(self._test.topic, values)).add_done_callback(done)
 
     def _print(self) -> None:
         now_ms = self._now_ms()

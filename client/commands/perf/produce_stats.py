@@ -13,7 +13,8 @@ class ProduceStats:
 
     def __init__(self, start_ms: float, interval_ms: int, *, steady: bool = False) -> None:
         """``steady``: it is for the records after the warm-up, and its lines say so."""
-        self.latencies = Latencies()
+        self._earlier = Latencies()
+        """The latencies of the windows that are over."""
         self.quiet = False
         """True: no lines for the intervals."""
         self._start_ms = start_ms
@@ -25,9 +26,16 @@ class ProduceStats:
         self._window_bytes = 0
         self._window_start_ms = start_ms
 
+    @property
+    def latencies(self) -> Latencies:
+        """All latencies."""
+        both = Latencies()
+        both.merge(self._earlier)
+        both.merge(self._window)
+        return both
+
     def record(self, latency_ms: float, count: int, size: int, now_ms: float) -> list[str]:
         """Counts ``count`` records with ``size`` bytes in total. Returns the lines to print now."""
-        self.latencies.add(latency_ms, count)
         self._window.add(latency_ms, count)
         self._bytes += size
         self._window_bytes += size
@@ -37,6 +45,7 @@ class ProduceStats:
         if self._steady and not self._windows and not self.quiet:
             lines.insert(0, "In steady state.")
         self._windows += 1
+        self._earlier.merge(self._window)
         self._window, self._window_bytes, self._window_start_ms = Latencies(), 0, now_ms
         return lines
 
@@ -50,8 +59,8 @@ class ProduceStats:
 
     def summary(self, now_ms: float) -> str:
         """The summary line."""
-        rate, megabytes = self._rates(self.latencies.count, self._bytes, now_ms - self._start_ms)
         latencies = self.latencies
+        rate, megabytes = self._rates(latencies.count, self._bytes, now_ms - self._start_ms)
         p50, p95, p99, p999 = map(int, latencies.percentiles(0.5, 0.95, 0.99, 0.999))
         return (
             f"{latencies.count}{' steady state' if self._steady else ''} records sent, {rate:f} records/sec "

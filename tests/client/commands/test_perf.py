@@ -1,6 +1,7 @@
 """``odradek perf`` prints the same as Kafka's performance tools, and its counts match the records of the broker."""
 
 import os
+import random
 import re
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ from odradek.__main__ import KAFKA_TOOLS, asked
 from odradek.client.commands.perf.command import perf
 from odradek.client.commands.perf.consume_stats import ConsumeStats
 from odradek.client.commands.perf.date_format import check_pattern, formatted
+from odradek.client.commands.perf.payloads import numbers, one_of, random_letters
 from odradek.client.commands.perf.produce_stats import ProduceStats
 from support.kafka.tools import KafkaTools
 
@@ -204,6 +206,24 @@ def test_the_lines_of_intervals() -> None:
     assert read.add(10, 1024 * 1024, 4_999) is None
     assert read.add(10, 1024 * 1024, 5_000) == "000, 0, 2.0000, 0.4000, 20, 4.0000, 1000, 4000, 0.5000, 5.0000"
     assert read.summary(11_000) == "000, 000, 2.0000, 0.1818, 20, 1.8182, 1000, 10000, 0.2000, 2.0000"
+
+
+@pytest.mark.parametrize("size", [8, 100, 1_000_000])
+def test_random_values_differ_within_a_batch_also_where_the_pool_begins_again(size: int) -> None:
+    values = random_letters(size, random.Random(0))
+    count = min(1_000, 3 * 1024 * 1024 // size)
+    for first in range(0, 200_000, 19_990):
+        taken = values.take(first, count)
+        assert len(set(taken)) == len(taken) == count
+        assert {len(value) for value in taken} == {size}
+    assert values.largest == size
+
+
+def test_values_know_the_size_of_the_largest() -> None:
+    """From it follows how many values surely fit in a batch."""
+    assert one_of([b"a", b"ccc", b""], random.Random(0)).largest == 3
+    assert numbers(1_234).largest == 4
+    assert numbers(9).take(7, 3) == [b"7", b"8", b"9"]
 
 
 def test_times_are_written_as_java_writes_them() -> None:

@@ -6,9 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.client.producer.accumulator import MAX_PRODUCER_EPOCH, Accumulator, ProducerBatch, record_size
+from odradek.client.producer.accumulator import MAX_PRODUCER_EPOCH, Accumulator
+from odradek.client.producer.batches import (
+    BATCH_OVERHEAD_BYTES,
+    ProducerBatch,
+    QueuedRecord,
+    QueuedValues,
+    SharedDelivery,
+    record_size,
+    values_size,
+    values_that_fit,
+)
 from odradek.client.producer.delivery import Delivery
 from odradek.client.types import TopicPartition
+from odradek.protocol.records.builder import BatchBuilder
 
 P0 = TopicPartition("t", 0)
 P1 = TopicPartition("t", 1)
@@ -30,7 +41,7 @@ def accumulator(**changes: Any) -> Accumulator:
 
 
 def add(to: Accumulator, name: str, partition: TopicPartition = P0, *, now_ms: float = 0, size: int = 100) -> bool:
-    return to.append(partition, (0, None, name.encode(), []), size, name, now_ms)
+    return to.append(partition, QueuedRecord((0, None, name.encode(), []), name), size, now_ms)
 
 
 def take(from_: Accumulator, partition: TopicPartition = P0, *, now_ms: float = 1000) -> ProducerBatch:
@@ -186,6 +197,61 @@ def test_a_batch_that_is_too_large_goes_again_as_halves_with_its_sequence_number
     assert [take(queue).futures for _ in range(3)] == [["c"], ["d", "e"], ["f"]]
 
 
+def test_values_share_a_batch_with_records_and_are_split_between_its_halves() -> None:
+    queue = established()
+    delivery = SharedDelivery("shared")
+    values = QueuedValues(0, [b"1", b"2" * 100, b"3", b"4", b"5"], delivery)
+    add(queue, "a")
+    queue.append(P0, values, values.size, 0)
+    add(queue, "b")
+    whole = take(queue)
+    assert (whole.count, whole.futures, whole.base_sequence) == (7, ["a", "shared", "b"], 1)
+    queue.split(whole)
+    assert delivery.parts == 2
+    first, second = take(queue), take(queue)
+    assert (first.count, first.futures, first.base_sequence) == (3, ["a", "shared"], 1)
+    assert (second.count, second.futures, second.base_sequence) == (4, ["shared", "b"], 4)
+    parts = [part for batch in (first, second) for part in batch.parts if isinstance(part, QueuedValues)]
+    assert [value for part in parts for value in part.values] == values.values
+    queue.complete(first)
+    queue.complete(second)
+    assert queue.buffered_bytes == 0, "the halves' bounds differ from that of the whole"
+
+
+def test_values_that_do_not_fit_an_open_batch_begin_another() -> None:
+    queue = established()
+    for _ in range(2):
+        values = QueuedValues(0, [b"v" * 100] * 5, SharedDelivery(None))
+        queue.append(P0, values, values.size, 0)
+    assert take(queue).count == take(queue).count == 5
+
+
+@pytest.mark.parametrize("size", [0, 1, 50, 54, 55, 60, 100, 8_180, 8_190, 20_000, 1_100_000])
+@pytest.mark.parametrize("count", [1, 70, 9_000])
+def test_the_bound_of_values_holds_and_is_close(size: int, count: int) -> None:
+    count = min(count, 10_000_000 // (size + 1))
+    values = [b"v" * size] * count
+    builder = BatchBuilder()
+    builder.append_values(0, [b""])
+    builder.append_values(1_000_000, values)
+    exact = len(builder.build()) - BATCH_OVERHEAD_BYTES
+    assert exact <= values_size(values) + values_size([b""])
+    assert values_size(values) <= exact + 8 * count
+    batch_size = BATCH_OVERHEAD_BYTES + values_size(values)
+    assert values_that_fit(batch_size, size) == count
+    assert values_that_fit(batch_size - 1, size) == max(1, count - 1)
+
+
+def test_room_is_spare_if_a_share_of_the_memory_is_free() -> None:
+    queue = accumulator(buffer_memory=1600)
+    add(queue, "a", size=800)
+    add(queue, "b", size=700)
+    assert queue.has_spare_room
+    add(queue, "c", size=1)
+    assert queue.has_room(99)
+    assert not queue.has_spare_room
+
+
 def test_memory_is_bounded_and_comes_free() -> None:
     queue = accumulator(buffer_memory=250)
     add(queue, "a")
@@ -228,7 +294,7 @@ def test_no_reordering_and_no_sequence_number_twice(steps: list[str], chance: An
             elif step == "retry" or batch.base_sequence != expected.get(batch.producer_epoch, batch.base_sequence):
                 queue.retry(batch, 0)
             else:
-                expected[batch.producer_epoch] = batch.base_sequence + len(batch.records)
+                expected[batch.producer_epoch] = batch.base_sequence + batch.count
                 written += [int(name) for name in batch.futures]
                 queue.complete(batch)
     assert written == sorted(set(written))

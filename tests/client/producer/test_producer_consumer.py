@@ -7,7 +7,7 @@ import pytest
 
 from odradek.client.admin import Admin, NewTopic
 from odradek.client.consumer import Consumer, RebalanceListener
-from odradek.client.errors import AdminError, ConfigurationError, NoOffsetForPartitionError
+from odradek.client.errors import AdminError, BufferExhaustedError, ConfigurationError, NoOffsetForPartitionError
 from odradek.client.producer import Producer
 from odradek.client.producer.partitioner import partition_for_key
 from odradek.client.types import ConsumerRecord, OffsetAndMetadata, TopicPartition
@@ -118,29 +118,52 @@ async def test_records_that_are_sent_together_come_out_together(bootstrap: str, 
     await create(bootstrap, name, 2)
     async with Producer(bootstrap, linger_ms=60_000) as producer:
         single = await producer.send(name, b"before", partition=1)
-        pairs = [(None, b"a"), (b"k", None), (None, b""), (b"", b"d" * 200)]
-        together = await producer.send_batch(name, pairs, partition=1, timestamp_ms=1_700_000_000_000)
-        assert (await together).offset == 1
-        assert (await single).offset == 0, "the batch does not wait to linger, and what came before goes before"
-        with pytest.raises(ValueError, match="at least one record"):
-            await producer.send_batch(name, [])
+        values = [b"a", b"", b"d" * 200, *[b"e" * 70] * 100]
+        together = await producer.send_values(name, values, partition=1, timestamp_ms=1_700_000_000_000)
+        after = await producer.send(name, b"after", partition=1)
+        assert not single.done(), "they share a batch, which lingers"
+        await producer.flush()
+        assert [one.result().offset for one in (single, together, after)] == [0, 1, 104]
+        assert together.result().timestamp == 1_700_000_000_000
+        with pytest.raises(ValueError, match="at least one value"):
+            await producer.send_values(name, [])
         with pytest.raises(TypeError):
-            await producer.send_batch(name, [(None, "text")])  # type: ignore[list-item]
+            await producer.send_values(name, [b"bytes", "text"])  # type: ignore[list-item]
         with pytest.raises(KafkaError, match="max_request_size"):
-            await producer.send_batch(name, [(None, b"x" * 600_000)] * 2)
-    records = (await read_all(bootstrap, name, 2, 5))[1:]
-    assert [(record.key, record.value) for record in records] == pairs
-    assert {record.timestamp for record in records} == {1_700_000_000_000}
+            await producer.send_values(name, [b"x" * 600_000] * 2)
+    records = await read_all(bootstrap, name, 2, 105)
+    assert [(record.key, record.value) for record in records] == [(None, one) for one in [b"before", *values, b"after"]]
+    assert {record.timestamp for record in records[1:-1]} == {1_700_000_000_000}
+
+
+async def test_callers_that_wait_for_memory_all_go_on(bootstrap: str, name: str) -> None:
+    await create(bootstrap, name, 2)
+    async with Producer(bootstrap, buffer_memory=20_000, batch_size=4_000) as producer:
+        sends = [producer.send(name, b"r" * 1_000) for _ in range(60)]
+        sends += [producer.send_values(name, [b"v" * 100] * 30) for _ in range(20)]
+        await asyncio.gather(*(await asyncio.gather(*sends)))
+    assert len(await read_all(bootstrap, name, 2, 660)) == 660
+
+
+async def test_without_room_in_time_a_record_is_refused(bootstrap: str, name: str) -> None:
+    await create(bootstrap, name, 1)
+    async with Producer(bootstrap, buffer_memory=3_000, linger_ms=60_000, max_block_ms=1) as producer:
+        await producer.send(name, b"r" * 2_000)
+        with pytest.raises(BufferExhaustedError, match="no room for"):
+            await producer.send(name, b"r" * 2_000)
+        await producer.send(name, b"small")
+        await producer.flush()
+    assert len(await read_all(bootstrap, name, 1, 2)) == 2
 
 
 async def test_records_that_are_sent_together_are_split_or_refused_together(bootstrap: str, name: str) -> None:
     await create(bootstrap, name, 1, max_message_bytes="1500")
     async with Producer(bootstrap) as producer:
-        split = await producer.send_batch(name, [(None, bytes([n]) * 300) for n in range(20)])
+        split = await producer.send_values(name, [bytes([n]) * 300 for n in range(20)])
         await producer.flush()
         assert split.done(), "flush waits for all parts"
         assert split.result().offset == 0
-        refused = await producer.send_batch(name, [(None, b"x" * 5_000), (None, b"small")])
+        refused = await producer.send_values(name, [b"x" * 5_000, b"small"])
         with pytest.raises(KafkaError) as caught:
             await refused
         assert caught.value.error_code == ErrorCode.MESSAGE_TOO_LARGE
