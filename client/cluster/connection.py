@@ -1,8 +1,9 @@
 """A connection to one broker: the socket I/O for the protocol state in ``exchange.py``.
 
-Owns: the transport, a timer for each waiting request. Never does: metadata, retries. Requests are pipelined: ``send``
-writes at once and returns a future, so that requests go out in the order of the calls. A request that times out closes
-the connection, because answers come in order and the later ones would be late too (as ``NetworkClient`` does).
+Owns: the transport, the deadlines of the waiting requests. Never does: metadata, retries. Requests are pipelined:
+``send`` writes at once and returns a future, so that requests go out in the order of the calls. A request that times
+out closes the connection, because answers come in order and the later ones would be late too (as ``NetworkClient``
+does). Large responses are received directly into their own memory.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ class HeldRequest(NamedTuple):
     timeout_ms: float
 
 
-class BrokerConnection(asyncio.Protocol):
+class BrokerConnection(asyncio.BufferedProtocol):
     """One open connection with negotiated versions. Get it with ``BrokerConnection.open``."""
 
     def __init__(self, host: str, port: int, client_id: str | None, request_timeout_ms: float) -> None:
@@ -44,7 +45,10 @@ class BrokerConnection(asyncio.Protocol):
         self._request_timeout_ms = request_timeout_ms
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._timers: dict[int, asyncio.TimerHandle] = {}
+        self._deadlines: dict[int, tuple[float, str, float]] = {}
+        """Correlation id of each waiting request -> loop time (s) of its timeout, name, timeout (ms)."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at_s = 0.0
         self._failure: Exception | None = None
         self._logins: Logins | None = None
         self._renew_at: float | None = None
@@ -245,12 +249,29 @@ class BrokerConnection(asyncio.Protocol):
             future.set_exception(self._failure or BrokerConnectionError(f"{self.address} is not connected"))
             return future
         correlation_id, frame = self._exchange.request(request, version, response_type, future)
-        self._timers[correlation_id] = self._loop.call_later(timeout_ms / 1000, self._timed_out, request, timeout_ms)
+        deadline_s = self._loop.time() + timeout_ms / 1000
+        self._deadlines[correlation_id] = (deadline_s, type(request).__name__, timeout_ms)
+        if self._timer is None or deadline_s < self._timer_at_s:
+            self._watch(deadline_s)
         self._transport.write(frame)
         return future
 
-    def _timed_out(self, request: Message, timeout_ms: float) -> None:
-        name = type(request).__name__.removesuffix("Request")
+    def _watch(self, at_s: float) -> None:
+        """Sets the one timer of all requests. It is not moved at each answer: if it is early, it only looks."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at_s = at_s
+        self._timer = self._loop.call_at(at_s, self._check_deadlines)
+
+    def _check_deadlines(self) -> None:
+        self._timer = None
+        if not self._deadlines:
+            return
+        at_s, name, timeout_ms = min(self._deadlines.values())
+        if at_s > self._loop.time():
+            self._watch(at_s)
+            return
+        name = name.removesuffix("Request")
         self._fail(RequestTimedOutError(f"{self.address} did not answer {name} within {timeout_ms:.0f} ms"))
 
     def _fail(self, failure: Exception) -> None:
@@ -262,9 +283,10 @@ class BrokerConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._deadlines.clear()
         held, self._held = self._held, []
         for future in [pending.token for pending in self._exchange.pending] + [one.future for one in held]:
             if future is not None:
@@ -285,20 +307,22 @@ class BrokerConnection(asyncio.Protocol):
                 text += "; if the listener requires SASL, set security.protocol"
         return BrokerConnectionError(text)
 
-    # asyncio.Protocol
+    # asyncio.BufferedProtocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by the event loop after connecting."""
         # uvloop's transports are no subclass of asyncio.Transport.
         self._transport = cast(asyncio.Transport, transport)
 
-    def data_received(self, data: bytes) -> None:
-        """Called by the event loop with received bytes: each complete response sets its request's future."""
+    def get_buffer(self, _size_hint: int) -> memoryview:
+        """Called by the event loop before it reads: returns where to."""
+        return self._exchange.target()
+
+    def buffer_updated(self, count: int) -> None:
+        """Called by the event loop with the number of received bytes: each complete response sets its future."""
         try:
-            for pending, message in self._exchange.receive(data):
-                timer = self._timers.pop(pending.correlation_id, None)
-                if timer is not None:
-                    timer.cancel()
+            for pending, message in self._exchange.received(count):
+                self._deadlines.pop(pending.correlation_id, None)
                 future: asyncio.Future[Any] = pending.token
                 if not future.done():
                     future.set_result(message)

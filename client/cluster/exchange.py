@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...protocol.codec import decode
 from ...protocol.codec.header import encode_request, response_header_version
 from ...protocol.errors import ErrorCode, ProtocolError
-from ...protocol.framing import FrameReader
+from ...protocol.framing import FrameReader, Frames
 from ...protocol.messages.headers import ResponseHeader
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ...protocol.messages.structure import Message
@@ -25,9 +25,16 @@ CLIENT_SOFTWARE_VERSION = "0.1.0"
 """
 
 HTTP_SIZE = int.from_bytes(b"HTTP", "big")
+NO_TAGGED_FIELDS = b"\0"
 TLS_ALERT_AND_MAJOR_VERSION = 0x1503
 MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 """Larger frames are protocol errors. The first 4 bytes of HTTP and TLS answers, read as a size, exceed this limit."""
+
+
+RECEIVE_BYTES = 64 * 1024
+"""The size of the buffer that receives what is not the rest of a large frame."""
+RESPONSES = Frames("MAX_RESPONSE_BYTES", first_buffer_bytes=2 * 1024 * 1024)
+"""A Fetch response of the default size gets its whole buffer at once, so that its bytes are not copied."""
 
 
 class PendingRequest(NamedTuple):
@@ -46,7 +53,8 @@ class Exchange:
     def __init__(self, client_id: str | None, max_response_bytes: int = MAX_RESPONSE_BYTES) -> None:
         """``client_id`` goes into every request's header."""
         self._client_id = client_id
-        self._frames = FrameReader(max_response_bytes)
+        self._frames = FrameReader(max_response_bytes, RESPONSES)
+        self._received = memoryview(bytearray(RECEIVE_BYTES))
         self._next_correlation_id = 0
         self._pending: deque[PendingRequest] = deque()
         self.answered = 0
@@ -92,6 +100,21 @@ class Exchange:
             self._pending.append(PendingRequest(correlation_id, name, response_type, version, token))
         return correlation_id, frame
 
+    def target(self) -> memoryview:
+        """The buffer to receive the next bytes into: that of an unfinished large response, or a small one.
+
+        After receiving n bytes into it, call ``received(n)``. Do not call :meth:`receive` in between.
+        """
+        return self._received if self._frames.large is None else self._frames.target()
+
+    def received(self, count: int) -> Iterator[tuple[PendingRequest, Message]]:
+        """As :meth:`receive`, for ``count`` bytes in :meth:`target`. Raises ProtocolError."""
+        if self._frames.large is None:
+            # Copied, because the records of a response are views of the bytes that were received.
+            yield from self.receive(bytes(self._received[:count]))
+        elif (frame := self._frames.received(count)) is not None:
+            yield self._response(frame)
+
     def receive(self, data: bytes) -> Iterator[tuple[PendingRequest, Message]]:
         """Takes received bytes and yields each response that is complete now, with its request.
 
@@ -114,8 +137,11 @@ class Exchange:
         version = pending.version
         if pending.response_type is ApiVersionsResponse and version > 0 and _error_code(frame) == _UNSUPPORTED:
             version = 0  # a broker that does not know our version answers in the layout of version 0 (KIP-511)
-        header_version = response_header_version(pending.response_type.API_KEY, version)
-        _, position = decode(ResponseHeader, header_version, frame)
+        position = 4
+        if response_header_version(pending.response_type.API_KEY, version):
+            position = 5
+            if frame[4:5] != NO_TAGGED_FIELDS:
+                _, position = decode(ResponseHeader, 1, frame)
         message, _ = decode(pending.response_type, version, frame, position)
         self.answered += 1
         self._pending.popleft()

@@ -17,6 +17,7 @@ from odradek.client.errors import (
 )
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import decode_request_header, encode_response_parts
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.metadata import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -86,6 +87,30 @@ async def test_pipelined_requests_get_their_own_answers() -> None:
         ]
         answers = await asyncio.gather(*futures)
         assert [answer.topics[0].name for answer in answers] == [f"t{number}" for number in range(50)]
+        connection.close()
+
+
+async def test_large_and_small_answers_keep_their_bytes_while_more_arrive() -> None:
+    """Records of a response are views of what was received, so each response needs memory of its own."""
+    sizes = [5, 100_000, 3_000_000, 0, 70_000, 5_000_000, 1]
+
+    async def answer(api_key: int, version: int, correlation_id: int, body: memoryview) -> list[bytes | memoryview]:
+        if api_key == ApiVersionsRequest.API_KEY:
+            answered = versions(api_versions=4)
+            answered.api_keys.append(ApiVersionsResponse.ApiVersion(FetchRequest.API_KEY, 12, 12))
+            return frame(answered, version, correlation_id)
+        request, _ = decode(FetchRequest, version, body)
+        data = FetchResponse.PartitionData(records=bytes([correlation_id]) * sizes[request.max_wait_ms])
+        response = FetchResponse(responses=[FetchResponse.FetchableTopicResponse("t", partitions=[data])])
+        return frame(response, version, correlation_id)
+
+    async with scripted(answer) as port:
+        connection = await BrokerConnection.open("127.0.0.1", port)
+        futures = [connection.send(FetchRequest(max_wait_ms=at), FetchResponse) for at in range(len(sizes))]
+        answers = [answer.responses[0].partitions[0].records for answer in await asyncio.gather(*futures)]
+        assert [bytes(records or b"") for records in answers] == [
+            bytes([1 + at]) * size for at, size in enumerate(sizes)
+        ]
         connection.close()
 
 
