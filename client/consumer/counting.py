@@ -7,11 +7,23 @@ of the time of :class:`.consumer.Consumer`. Groups, positions, isolation and err
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ...protocol.records.batch import check_crc, iterate_headers
+from ...protocol.errors import KafkaError
+from ...protocol.records.batch import (
+    BATCH_HEADER_SIZE,
+    COMPRESSION_TYPE_MASK,
+    CONTROL_FLAG,
+    LOG_OVERHEAD,
+    TRANSACTIONAL_FLAG,
+    check_crc,
+    iterate_headers,
+)
 from ...protocol.records.record import iterate_records, records_section
 from ...protocol.records.record_sizes import payload_bytes
 from .consumer import Consumer
 from .fetched import FetchedPartition
+
+NOT_PLAIN = COMPRESSION_TYPE_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG
+"""The attributes of batches that need more than their sizes read."""
 
 
 class CountedBatch(NamedTuple):
@@ -32,14 +44,20 @@ class CountedPartition(FetchedPartition):
         """The next batches, until they have ``max_records`` records. Raises the errors of FetchedPartition.take."""
         if self._ahead is None and self._error is not None:
             raise self._error
-        taken: list[Any] = []
-        left = max_records
-        while self._ahead is not None and left > 0:
-            batch: Any = self._ahead
-            taken.append(batch)
-            left -= batch.records
-            self.next_offset = batch.offset + 1
-            self._ahead = self._next()
+        if self._ahead is None:
+            return []
+        batch: Any = self._ahead
+        taken, left = [batch], max_records - batch.records
+        self._ahead = None
+        try:
+            for batch in self._records:
+                if left <= 0:
+                    self._ahead = batch
+                    break
+                taken.append(batch)
+                left -= batch.records
+        except KafkaError as error:
+            self._error = error
         self.expected_position = self.next_offset
         return taken
 
@@ -49,15 +67,24 @@ class CountedPartition(FetchedPartition):
         return sum([batch.records for batch in taken])
 
     def _decode(self) -> Iterator[Any]:
+        view, new = memoryview(self._buffer), tuple.__new__
         for position, header in iterate_headers(self._buffer):
-            if header.last_offset < self.next_offset:
+            last_offset = header.base_offset + header.last_offset_delta
+            if last_offset < self.next_offset:
                 continue
             if self._check_crcs:
                 check_crc(self._buffer, position, header)
-            if header.records_count and not self._is_hidden(position, header):
+            is_plain = not header.attributes & NOT_PLAIN
+            if header.records_count and (is_plain or not self._is_hidden(position, header)):
                 if header.base_offset >= self.next_offset:
                     count = header.records_count
-                    size = payload_bytes(records_section(self._buffer, header, position), count)
+                    if is_plain:
+                        section = bytes(
+                            view[position + BATCH_HEADER_SIZE : position + LOG_OVERHEAD + header.batch_length]
+                        )
+                    else:
+                        section = records_section(self._buffer, header, position)
+                    size = payload_bytes(section, count)
                 else:  # the position is inside the batch
                     records = iterate_records(self._buffer, header, position)
                     sizes = [
@@ -65,8 +92,9 @@ class CountedPartition(FetchedPartition):
                     ]
                     count, size = len(sizes), sum(sizes)
                 if count:
-                    yield CountedBatch(header.last_offset, count, size, header.partition_leader_epoch)
-            self.next_offset = max(self.next_offset, header.next_offset)
+                    yield new(CountedBatch, (last_offset, count, size, header.partition_leader_epoch))
+            if self.next_offset <= last_offset:
+                self.next_offset = last_offset + 1
 
 
 class CountingConsumer(Consumer):
@@ -74,7 +102,11 @@ class CountingConsumer(Consumer):
 
     fetched_type = CountedPartition
 
-    async def poll_counts(self, timeout_ms: float) -> tuple[int, int]:
-        """Polls and returns (records, bytes of their keys and values), zeros if none came. Errors as ``poll``."""
-        batches: list[Any] = [batch for of_one in (await self.poll(timeout_ms)).values() for batch in of_one]
+    async def poll_counts(self, timeout_ms: float, most: int) -> tuple[int, int]:
+        """Polls and returns (records, bytes of their keys and values), zeros if none came. Errors as ``poll``.
+
+        It stops at the end of the batch that has the record number ``most``, or at ``max_poll_records``.
+        """
+        polled = await self.poll(timeout_ms, min(most, self._max_poll_records))
+        batches: list[Any] = [batch for of_one in polled.values() for batch in of_one]
         return sum([batch.records for batch in batches]), sum([batch.size for batch in batches])

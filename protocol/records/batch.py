@@ -195,12 +195,17 @@ def iterate_headers(buffer: Buffer, position: int = 0, end: int | None = None) -
     caller compares the last position plus size_in_bytes with `end`. Raises what `batch_size` raises.
     """
     limit = len(buffer) if end is None else end
-    while True:
-        size = batch_size(buffer, position, limit)
-        if size is None or size > limit - position:
+    unpack, new = HEADER.unpack_from, tuple.__new__
+    while limit - position >= BATCH_HEADER_SIZE:
+        header = new(BatchHeader, unpack(buffer, position))
+        size = header.batch_length + LOG_OVERHEAD
+        if header.magic != MAGIC or size < BATCH_HEADER_SIZE:
+            raise _not_a_batch(header.batch_length, header.magic & 0xFF, position)
+        if size > limit - position:
             return
-        yield position, BatchHeader._make(HEADER.unpack_from(buffer, position))
+        yield position, header
         position += size
+    batch_size(buffer, position, limit)  # the rest is too short for a batch; raises if it is not the start of one
 
 
 def crc_of(buffer: Buffer, position: int, header: BatchHeader) -> int:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...types import TopicPartition
 
 POLL_MS = 100
-RECORDS_A_POLL = 5_000
+RECORDS_A_POLL = 100_000
 """The maximum of records in a poll. A high number is faster, because a poll has a fixed cost; Kafka's tool uses 500."""
 PATH = click.Path(exists=True, dir_okay=False)
 
@@ -186,7 +186,7 @@ async def consume_records(consumer: CountingConsumer, test: ConsumeTest, stats: 
     polls, last_s = Latencies(), now()
     while stats.count < test.num_records and (now() - last_s) * 1000 <= test.timeout_ms:
         begin_s = now()
-        count, size = await consumer.poll_counts(POLL_MS)
+        count, size = await consumer.poll_counts(POLL_MS, test.num_records - stats.count)
         if count:
             last_s = now()
             polls.add((last_s - begin_s) * 1000)

@@ -53,3 +53,57 @@ def test_another_number_of_records_is_refused(count: int) -> None:
     assert len(decode_records(batch)) == 2
     with pytest.raises(InvalidRecordError):
         payload_bytes(section, count)
+
+
+def records_of_runs(rng: random.Random) -> list[Record]:
+    """Runs of records with equal sizes, long and short, with deltas and lengths of different widths between them."""
+    records: list[Record] = []
+    offset = 0
+    for _ in range(rng.randint(1, 6)):
+        key = rng.choice((None, None, 0, 3, 70))
+        value = rng.choice((None, 0, 7, 63, 64, 100, 9_000))
+        headers: list[tuple[str, bytes | None]] = [("h", b"1")] if rng.random() < 0.3 else []
+        for _ in range(rng.choice((1, 5, 70, 300)) if value != 9_000 else 3):
+            timestamp = rng.choice((5, 5, 5, 6, 68, 69)) if rng.random() < 0.1 else 5
+            offset += rng.choice((1, 1, 1, 60, 9_000)) if rng.random() < 0.02 else 1
+            content = [None if size is None else rng.randbytes(size) for size in (key, value)]
+            records.append(Record(offset, timestamp, content[0], content[1], headers))
+    return records
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_runs_of_equal_records_are_counted_as_by_decoding(seed: int) -> None:
+    records = records_of_runs(random.Random(seed))
+    batch = encode_batch(records)
+    section = records_section(batch, read_header(batch))
+    assert payload_bytes(section, len(records)) == sum(len(one.key or b"") + len(one.value or b"") for one in records)
+
+
+@pytest.mark.parametrize("other", [1, 17, 40])
+def test_records_of_equal_size_with_other_fields_are_not_taken_for_a_run(other: int) -> None:
+    """A header of two bytes, or a key of two, stands for two bytes of the value."""
+    records = [Record(at, 0, None, b"v" * 8, []) for at in range(60)]
+    records[other] = Record(other, 0, None, b"v" * 6, [("", b"")])
+    records[other + 10] = Record(other + 10, 0, b"kk", b"v" * 6, [])
+    batch = encode_batch(records)
+    section = records_section(batch, read_header(batch))
+    assert len({section[at : at + 1] for at in range(0, len(section), len(section) // 60)}) == 1, "equal sizes"
+    assert payload_bytes(section, len(records)) == 60 * 8 - 2
+
+
+def test_damaged_runs_are_refused_or_counted_but_never_fail_otherwise() -> None:
+    records = [Record(at, 0, None, b"v" * 30, []) for at in range(100)]
+    batch = encode_batch(records)
+    whole = records_section(batch, read_header(batch))
+    for seed in range(3000):
+        rng = random.Random(seed)
+        section = bytearray(whole)
+        for _ in range(rng.randint(1, 3)):
+            section[rng.randrange(len(section))] = rng.choice((0, 1, 0x3C, 0x7F, 0x80, 0xFF))
+        if rng.random() < 0.3:
+            del section[rng.randrange(len(section)) :]
+        try:
+            size = payload_bytes(bytes(section), len(records))
+        except InvalidRecordError:
+            continue
+        assert size <= len(section), seed
