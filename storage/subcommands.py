@@ -1,6 +1,7 @@
 """``odradek storage``: maps each of its commands to the function that runs it, as ``odradek`` itself does.
 
-Imports only the module of the command. Commands that need configurations or metadata are in the broker.
+Imports only the module of the command. Commands that need configurations or metadata are in the broker; those about
+features are commands of the client that need no connection.
 """
 
 import sys
@@ -13,6 +14,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "random-uuid": ("odradek.broker.storage_tool.format:random_uuid", "print a random id for a cluster or directory"),
     "info": ("odradek.broker.storage_tool.info:info", "show whether the directories are formatted, and their ids"),
+    "version-mapping": (
+        "odradek.client.commands.features:version_mapping_command",
+        "show the levels of all features in a release",
+    ),
+    "feature-dependencies": (
+        "odradek.client.commands.features:feature_dependencies_command",
+        "show which levels of other features a level needs",
+    ),
     "check": ("odradek.storage.check.command:check", "verify every file; nothing is changed"),
     "repair": (
         "odradek.broker.storage_tool.repair:repair",

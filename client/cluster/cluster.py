@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 _BOOTSTRAP = -1
 ALLOW_AUTO_CREATION_SINCE = 4
+NO_TOPIC_FOR_US = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION)
+"""Errors of a topic that asking again does not change."""
 
 
 def parse_bootstrap_servers(bootstrap_servers: str | Sequence[str]) -> list[tuple[str, int]]:
@@ -315,7 +317,10 @@ class Cluster:
         return topics_of(await self.request_metadata(None))
 
     async def leader(self, topic: str, partition: int, *, timeout_ms: float = 30_000) -> int:
-        """The node id of a partition's leader. Waits up to ``timeout_ms`` for an election, then raises KafkaError."""
+        """The node id of a partition's leader. Waits up to ``timeout_ms`` for an election, then raises KafkaError.
+
+        Raises it at once for a topic that this user may not see, or with an invalid name.
+        """
         deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
         attempts = 0
         while True:
@@ -326,6 +331,8 @@ class Cluster:
             if (found := self.metadata.leader(topic, partition)) is not None:
                 return found.leader
             known = self.metadata.topics.get(topic)
+            if known is not None and known.error_code in NO_TOPIC_FOR_US:
+                raise broker_error(known.error_code, f"{topic}-{partition}")
             unknown = known is None or known.error_code or partition not in known.partitions
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if unknown else ErrorCode.LEADER_NOT_AVAILABLE
             delay_s = self.backoff_s(attempts)

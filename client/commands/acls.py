@@ -20,6 +20,7 @@ from .acl_wanted import (
     principal_named,
     wanted_acls,
 )
+from .kafka_command import KafkaCommand
 from .node_options import ask, node_options
 from .output import print_json
 from .running import CommandError, exactly_one, json_option, main, output_option, timeout_option
@@ -32,7 +33,9 @@ many = partial(click.option, multiple=True)
 
 
 @click.command(
-    help="Add, remove or list access control lists (ACLs).", context_settings={"help_option_names": ["-h", "--help"]}
+    cls=KafkaCommand,
+    help="Add, remove or list access control lists (ACLs).",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @node_options
 @click.option("--add", is_flag=True, help="Add ACLs.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .command_config import admin_settings, command_config_option
+from .kafka_command import KafkaCommand
 from .running import bootstrap_option, main, run, timeout_option
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=KafkaCommand,
     help="Show which versions of each API the brokers support.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 import click
 
 from .command_config import admin_settings, command_config_option
+from .kafka_command import KafkaCommand
 from .running import bootstrap_option, exactly_one, main, run, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.configs import ConfigAdmin
 
 CLIENT_METRICS = "client-metrics"
+SETTINGS = ("generate-name", "interval", "match", "metrics")
+REFUSED = {"delete": SETTINGS, "describe": SETTINGS, "list": ("name", *SETTINGS)}
+"""Source: ``ClientMetricsCommandOptions.checkArgs``."""
 
 
 @click.command(
+    cls=KafkaCommand,
+    refused=REFUSED,
     help="Show or change the client metrics subscriptions: which metrics clients push, how often, and which clients.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

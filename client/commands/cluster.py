@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .node_options import action_options, ask, given_options, keep_options, node_options
+from .abbreviations import AbbreviatedGroup
+from .node_options import Command, action_options, ask, given_options, keep_options, node_options
 from .running import main
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.group(
+    cls=AbbreviatedGroup,
     help="Show the id and the nodes of a cluster; unregister a broker.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -24,6 +26,26 @@ def command(context: click.Context, /, **given: str | None) -> None:
     keep_options(context, **given)
 
 
+def _old_config(context: click.Context, parameter: click.Parameter, path: str | None) -> None:
+    """Warns of ``--config``, and keeps its value as that of ``--command-config``."""
+    if path is not None:
+        click.echo("Option --config has been deprecated: use --command-config instead.", err=True)
+        context.ensure_object(dict)["command_config"] = path
+
+
+def cluster_options(function: Command) -> Command:
+    """Adds the options of an action, with the names that only kafka-cluster has: ``-c`` and ``--config``."""
+    old = click.option(
+        "--config",
+        "old_config",
+        type=click.Path(exists=True, dir_okay=False),
+        expose_value=False,
+        callback=_old_config,
+        hidden=True,
+    )
+    return action_options(old(function), ("-c", "--command-config"))
+
+
 def _node_admin() -> type[NodeAdmin]:
     from ..admin.nodes import NodeAdmin
 
@@ -31,7 +53,7 @@ def _node_admin() -> type[NodeAdmin]:
 
 
 @command.command("cluster-id", help="Show the id of the cluster.")
-@action_options
+@cluster_options
 def cluster_id(**common: Any) -> int:
     """``cluster-id``: prints the id of the cluster. Returns the exit code."""
 
@@ -48,7 +70,7 @@ def cluster_id(**common: Any) -> int:
 
 @command.command(help="Unregister a broker.")
 @click.option("-i", "--id", "broker_id", type=int, required=True, metavar="N", help="The broker's id.")
-@action_options
+@cluster_options
 def unregister(broker_id: int, **common: Any) -> int:
     """``unregister``: unregisters a broker. Returns the exit code."""
 
@@ -68,7 +90,7 @@ def unregister(broker_id: int, **common: Any) -> int:
 
 @command.command("list-endpoints", help="List the brokers, or the controllers.")
 @click.option("--include-fenced-brokers", is_flag=True, help="Also list fenced brokers.")
-@action_options
+@cluster_options
 def list_endpoints(include_fenced_brokers: bool, **common: Any) -> int:
     """``list-endpoints``: prints the nodes and their endpoints. Returns the exit code."""
     of_controllers = given_options(common)["bootstrap_controller"] is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -32,6 +32,7 @@ ASSIGNORS = {
 
 CONFIG_VARIABLE = "ODRADEK_COMMAND_CONFIG"
 PROPERTIES, FILE = "odradek.command_properties", "odradek.deprecated_config"
+SHAPE = "odradek.deprecated_properties"
 """Keys of ``click.Context.meta``: they store the values of flags that are not parameters of the command's function."""
 
 
@@ -41,10 +42,10 @@ def _keep_properties(context: click.Context, parameter: click.Parameter, texts: 
     return texts
 
 
-def command_config_option(command: Command) -> Command:
-    """Adds ``--command-config`` and ``--command-property`` for the admin client to a command."""
+def command_config_option(command: Command, names: Sequence[str] = ("--command-config",)) -> Command:
+    """Adds ``--command-config``, or an option of these names, and ``--command-property`` for the admin client."""
     file = click.option(
-        "--command-config",
+        *names,
         "command_config",
         type=click.Path(exists=True, dir_okay=False),
         metavar="FILE",
@@ -61,21 +62,39 @@ def command_config_option(command: Command) -> Command:
     return file(properties(command))
 
 
+def _deprecated(new: str, key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """A callback for an option with a newer name: warns, and stores the value in the context."""
+
+    def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+        if not value:
+            return
+        old = parameter.opts[0]
+        click.echo(f"Option {old} is deprecated and will be removed in a future version. Use {new} instead.", err=True)
+        context.meta[key] = value
+
+    return keep
+
+
+def deprecated_properties(new: str) -> Callable[[Command], Command]:
+    """Adds ``--property``, the name before Kafka 4.2 of ``--reader-property`` or ``--formatter-property``."""
+    return click.option(
+        "--property",
+        multiple=True,
+        metavar="KEY=VALUE",
+        expose_value=False,
+        callback=_deprecated(new, SHAPE),
+        help=f"Deprecated: {new}.",
+    )
+
+
+def with_deprecated(properties: tuple[str, ...]) -> tuple[str, ...]:
+    """The properties of the new name, or those of ``--property``. A command line cannot have both."""
+    return properties or click.get_current_context().meta.get(SHAPE, ())
+
+
 def console_config_options(client: str) -> Callable[[Command], Command]:
     """Adds ``--command-config`` and ``--command-property`` for a producer or consumer, and their names before 4.2."""
     path = click.Path(exists=True, dir_okay=False)
-
-    def deprecated(new: str, key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-        def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-            if not value:
-                return
-            old = parameter.opts[0]
-            click.echo(
-                f"Option {old} is deprecated and will be removed in a future version. Use {new} instead.", err=True
-            )
-            context.meta[key] = value
-
-        return keep
 
     options = [
         click.option(
@@ -90,10 +109,11 @@ def console_config_options(client: str) -> Callable[[Command], Command]:
         ),
         click.option(
             f"--{client}.config",
+            f"{client}_config",
             type=path,
             metavar="FILE",
             expose_value=False,
-            callback=deprecated("--command-config", FILE),
+            callback=_deprecated("--command-config", FILE),
             help="Deprecated: --command-config.",
         ),
         click.option(
@@ -101,7 +121,7 @@ def console_config_options(client: str) -> Callable[[Command], Command]:
             multiple=True,
             metavar="KEY=VALUE",
             expose_value=False,
-            callback=deprecated("--command-property", PROPERTIES),
+            callback=_deprecated("--command-property", PROPERTIES),
             help="Deprecated: --command-property.",
         ),
     ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 import click
 from click.core import ParameterSource
 
+from ...protocol.errors import ErrorCode, KafkaError
 from .client_configs import (
     CLIENTS,
     IPS,
@@ -28,6 +29,7 @@ from .client_configs import (
     with_credentials,
 )
 from .command_config import admin_settings, command_config_option
+from .kafka_command import KafkaCommand
 from .output import print_json
 from .properties_file import read_properties
 from .running import CommandError, bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
@@ -55,7 +57,11 @@ OWN_SOURCES = {
 CLIENT_TYPES = (USERS, CLIENTS, IPS)
 SHORT_ORDER = ("topics", CLIENTS, USERS, "brokers", "broker-loggers", IPS, "client-metrics", "groups")
 """The order in which the entity's parts are printed: with ``--user`` and ``--client`` Kafka names the client first."""
+NAMED_BY_CONFIGS = ("client-metrics", "group")
+MISSING_ENTITY = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.BROKER_NOT_AVAILABLE)
 DEFAULT_BROKER_SOURCE = "DYNAMIC_DEFAULT_BROKER_CONFIG"
+REFUSED = {"describe": ("add-config", "delete-config"), "add-config": ("add-config-file",)}
+"""Source: ``ConfigCommandOptions.checkArgs``."""
 
 
 class Entity(NamedTuple):
@@ -65,18 +71,27 @@ class Entity(NamedTuple):
     name: str | None
 
 
+OUTSIDE_BRACKETS = r"(?=[^\]]*(?:\[|$))"
+"""What follows a character that is not between brackets."""
+
+
 def split_configs(text: str) -> dict[str, str]:
-    """Parses ``a=1,b=[x,y]`` as Kafka does: commas inside brackets belong to the value. Raises UsageError."""
+    """Parses ``a=1,b=[x,y]`` as Kafka does: commas and equals signs inside brackets belong to it. Raises UsageError."""
     pairs = {}
-    for part in re.split(r",(?=[^\]]*(?:\[|$))", text):
-        key, separator, value = part.partition("=")
-        if not separator or not re.fullmatch(r"[a-zA-Z0-9._-]+", key.strip()):
-            raise click.UsageError('Invalid entity config: all configs to be added must be in the format "key=val".')
-        pairs[key.strip()] = re.sub(r"[\[\]]", "", value).strip()
+    for part in re.split(rf",{OUTSIDE_BRACKETS}", text):
+        key, *values = re.split(rf"={OUTSIDE_BRACKETS}", part)
+        if len(values) != 1 or not re.fullmatch(r"[a-zA-Z0-9._-]+", key.strip()):
+            raise click.UsageError(
+                'Invalid entity config: all configs to be added must be in the format "key=val", or "key=[val]" if the '
+                "value has a comma or an equals sign."
+            )
+        pairs[key.strip()] = re.sub(r"[\[\]]", "", values[0]).strip()
     return pairs
 
 
 @click.command(
+    cls=KafkaCommand,
+    refused=REFUSED,
     help="Show or change the configurations of topics, brokers and groups, the quotas and credentials of users.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -152,10 +167,10 @@ def command(
     to_set: dict[str, str] = {}
     if add_config_file is not None:
         to_set.update(read_properties(add_config_file.read()))
-    if add_config:
+    if add_config is not None:
         to_set.update(split_configs(add_config))
     to_delete = [key.strip() for key in (delete_config or "").split(",") if key.strip()]
-    if action == "alter" and not to_set and not to_delete:
+    if action == "alter" and all(one is None for one in (add_config, add_config_file, delete_config)):
         raise click.UsageError("--alter needs --add-config, --add-config-file or --delete-config")
     json_wanted = as_json or output == "json"
     if bootstrap_controller is not None:
@@ -251,21 +266,34 @@ def the_entity(types: list[str], names: list[str], short: dict[str, str]) -> Ent
         raise click.UsageError("More entity names specified than entity types")
     if "" in names and types != ["brokers"]:
         raise click.UsageError("--entity-default is for --entity-type brokers, users, clients or ips")
+    if types[0] in ("brokers", "broker-loggers") and any(names) and not re.fullmatch(r"[+-]?\d+", names[0]):
+        raise click.UsageError(
+            f"The entity name for {types[0]} must be a valid integer broker id, but it is: {names[0]}"
+        )
     return Entity(ENTITY_TYPES[types[0]], names[0] if names else None)
 
 
 async def describe_configs(admin: TopicConfigAdmin, entity: Entity, *, all_configs: bool, as_json: bool) -> None:
     """``--describe``: prints the configurations of the entity, or of all entities of its type."""
     names = [entity.name] if entity.name is not None else await entity_names(admin, entity.type)
-    configs = await admin.describe_configs(entity.type, names, synonyms=True)
+    try:
+        configs = await admin.describe_configs(entity.type, names, synonyms=True)
+    except KafkaError as error:
+        if entity.name is None or all_configs or error.error_code not in MISSING_ENTITY:
+            raise
+        names, configs = [], {}
+    if entity.name and not all_configs and not (names and await is_known(admin, entity, configs[entity.name])):
+        names = []
+        if not as_json:
+            click.echo(f"The {singular(entity.type)} '{entity.name}' doesn't exist and doesn't have dynamic config.")
     documents = []
     for name in names:
         entries = [entry for entry in configs[name] if all_configs or is_own(entry, entity.type, name)]
         if as_json:
             documents.append({"type": entity.type, "name": name, "configs": [config_document(e) for e in entries]})
             continue
-        what = f"{entity.type} {name}" if name else f"{entity.type}s"
-        kind = "All" if all_configs else "Dynamic" if name else "Default"
+        what = f"{singular(entity.type)} {name}" if name else f"{entity.type}s"
+        kind = "Default" if not name else "All" if all_configs else "Dynamic"
         click.echo(f"{kind} configs for {what}{'' if name else ' in the cluster'} are:")
         for entry in sorted(entries, key=lambda entry: entry.name):
             synonyms = ", ".join(f"{s.source}:{s.name}={_shown(s.value)}" for s in entry.synonyms)
@@ -299,19 +327,37 @@ def config_document(entry: ConfigEntry) -> object:
     }
 
 
+def singular(entity_type: str) -> str:
+    """The type as Kafka's script prints it for one entity."""
+    return entity_type.removesuffix("s")
+
+
+async def is_known(admin: TopicConfigAdmin, entity: Entity, entries: list[ConfigEntry]) -> bool:
+    """Whether an entity exists. Brokers describe any group and any subscription, with its defaults."""
+    if entity.type not in NAMED_BY_CONFIGS or any(is_own(entry, entity.type, str(entity.name)) for entry in entries):
+        return True
+    return entity.name in await entity_names(admin, entity.type)
+
+
 async def entity_names(admin: TopicConfigAdmin, entity_type: str) -> list[str]:
-    """The names of all entities of a type. Raises CommandError if the type requires a name."""
+    """The names of all entities of a type. "" comes last: the default of all brokers."""
     if entity_type == "topic":
         return await admin.list_topics()
-    if entity_type in ("broker", "broker-logger"):
-        return [str(broker.node_id) for broker in (await admin.describe_cluster()).brokers]
-    raise CommandError("--entity-name is needed for this --entity-type")
+    if entity_type in NAMED_BY_CONFIGS:
+        names = set(await admin.list_config_resources(entity_type))
+        if entity_type == "group":
+            from ..admin.groups import GroupAdmin
+
+            names.update(group.group_id for group in await GroupAdmin.beside(admin).list_groups())
+        return sorted(names)
+    brokers = [str(broker.node_id) for broker in (await admin.describe_cluster()).brokers]
+    return [*brokers, ""] if entity_type == "broker" else brokers
 
 
 async def alter_configs(
     admin: TopicConfigAdmin, entity: Entity, to_set: dict[str, str], to_delete: list[str], *, as_json: bool
 ) -> None:
-    """``--alter``. Raises CommandError if a configuration to delete is not set, as Kafka's tool does; UsageError."""
+    """``--alter``. Raises CommandError for an unknown logger, UsageError without a name."""
     if entity.name is None:
         raise click.UsageError("An entity name must be specified with --alter")
     if entity.type == "broker-logger":
@@ -321,12 +367,12 @@ async def alter_configs(
         own = {entry.name for entry in described[entity.name] if is_own(entry, entity.type, entity.name)}
         missing = [key for key in to_delete if key not in own]
         if missing:
-            raise CommandError(f"Invalid config(s): {','.join(missing)}: not set on {entity.type} '{entity.name}'")
+            click.echo(f"WARN: not set on {singular(entity.type)} '{entity.name}': {','.join(missing)}", err=True)
     await admin.incremental_alter_configs(entity.type, entity.name, set_configs=to_set, delete_configs=to_delete)
     if as_json:
         print_json({"type": entity.type, "name": entity.name, "set": to_set, "deleted": to_delete})
     elif entity.name:
-        click.echo(f"Completed updating config for {entity.type} {entity.name}.")
+        click.echo(f"Completed updating config for {singular(entity.type)} {entity.name}.")
     else:
         click.echo(f"Completed updating default config for {entity.type}s in the cluster.")
 

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 import click
 
 from ..types import ConsumerRecord, TopicPartition
-from .command_config import CONSUMER, client_settings, console_config_options, under_flags
+from .command_config import (
+    CONSUMER,
+    client_settings,
+    console_config_options,
+    deprecated_properties,
+    under_flags,
+    with_deprecated,
+)
 from .deserializers import DeserializationError
+from .kafka_command import KafkaCommand
 from .message_formatters import Formatter, formatter_of
 from .properties_file import read_properties
 from .record_format import RecordFormat
@@ -24,7 +32,6 @@ from .running import (
     main,
     output_option,
     run,
-    topic_pattern,
 )
 from .topic_partitions import INTERNAL_TOPICS
 
@@ -67,7 +74,19 @@ def parse_moment(text: str) -> int:
         ) from None
 
 
-@click.command(help="Print the records of a topic.", context_settings={"help_option_names": ["-h", "--help"]})
+REFUSED = {
+    "formatter-property": ("property",),
+    "command-property": ("consumer-property",),
+    "command-config": ("consumer.config",),
+}
+
+
+@click.command(
+    cls=KafkaCommand,
+    refused=REFUSED,
+    help="Print the records of a topic.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @bootstrap_option
 @console_config_options("consumer")
 @click.option("--topic", help="The topic.")
@@ -76,13 +95,12 @@ def parse_moment(text: str) -> int:
 @click.option("--offset", help="Where to begin: earliest, latest (default), or a number with --partition.")
 @click.option("--from-beginning", is_flag=True, help="Begin at the earliest record if no offset is committed.")
 @click.option("--group", help="Read as a member of this group and commit. Default: no group.")
-@click.option("--max-messages", type=click.IntRange(min=0), help="Stop after this many records.")
-@click.option("--timeout-ms", type=click.IntRange(min=0), help="Stop if no record arrives for this many milliseconds.")
+@click.option("--max-messages", type=click.IntRange(min=-1), help="Stop after this many records; -1: do not stop.")
+@click.option("--timeout-ms", type=int, help="Stop if no record arrives for this many milliseconds; -1: do not stop.")
 @click.option("--until-offset", type=click.IntRange(min=0), help="Stop before this offset, in each partition.")
 @click.option("--until-time", help="Stop before the first record at this time (ms, or ISO 8601), in each partition.")
 @click.option("--until-end", is_flag=True, help="Stop at the current end of each partition.")
 @click.option(
-    "--property",
     "--formatter-property",
     "properties",
     multiple=True,
@@ -91,6 +109,7 @@ def parse_moment(text: str) -> int:
     "print.epoch, key.separator, line.separator, headers.separator, null.literal, key.deserializer, "
     "value.deserializer, headers.deserializer.",
 )
+@deprecated_properties("--formatter-property")
 @click.option("--formatter-config", type=click.File(), metavar="FILE", help="A properties file with such properties.")
 @click.option("--formatter", metavar="CLASS", help="How to print, by the name of Kafka's class (docs/commands.md).")
 @click.option("--key-deserializer", metavar="CLASS", help="The deserializer of keys, by the name of Kafka's class.")
@@ -132,8 +151,9 @@ def command(
     output: str,
 ) -> int:
     """Checks the arguments and prints."""
+    offset = None if offset is None else offset.lower()
     check_place(topic, include, partition, offset, from_beginning)
-    shown = shown_properties(formatter_config, properties, key_deserializer, value_deserializer)
+    shown = shown_properties(formatter_config, with_deprecated(properties), key_deserializer, value_deserializer)
     print_as = the_formatter(formatter, shown, as_json=as_json or output == "json")
     given = client_settings(CONSUMER, command_config, command_properties)
     reset = starting_point(given, offset, from_beginning)
@@ -146,8 +166,8 @@ def command(
         include,
         partition,
         offset or settings["auto_offset_reset"],
-        max_messages,
-        timeout_ms,
+        None if max_messages == -1 else max_messages,
+        None if timeout_ms is not None and timeout_ms < 0 else timeout_ms,
         until_offset,
         parse_moment(until_time) if until_time is not None else None,
         until_end,
@@ -195,13 +215,20 @@ def shown_properties(
     key_deserializer: str | None,
     value_deserializer: str | None,
 ) -> dict[str, str]:
-    """The formatter's properties: those of the command line override those of the file. Raises UsageError."""
+    """The formatter's properties: those of the command line override those of the file. Raises UsageError.
+
+    Kafka's formatters ignore unknown properties. Here they are named on standard error.
+    """
     deserializers = {"key.deserializer": key_deserializer, "value.deserializer": value_deserializer}
-    return {
+    shown = {
         **(read_properties(formatter_config.read()) if formatter_config is not None else {}),
-        **key_values(properties, "--property"),
+        **key_values(properties, "--formatter-property"),
         **{key: name for key, name in deserializers.items() if name is not None},
     }
+    unknown = sorted(shown.keys() - RecordFormat.properties().keys())
+    if unknown:
+        click.echo(f"--formatter-property: these properties have no effect: {', '.join(unknown)}", err=True)
+    return {key: value for key, value in shown.items() if key not in unknown}
 
 
 def the_formatter(class_name: str | None, properties: Mapping[str, str], *, as_json: bool) -> Formatter:
@@ -298,7 +325,10 @@ class PartitionReader:
         if options.include is None:
             assert options.topic is not None
             return [options.topic]
-        pattern = topic_pattern(options.include, "--include")
+        try:
+            pattern = re.compile(options.include)
+        except re.error as error:
+            raise CommandError(f"--include {options.include} is not a regular expression: {error}") from None
         names = [name for name in await self._consumer.topics() if pattern.fullmatch(name)]
         names = sorted(name for name in names if name not in INTERNAL_TOPICS or name == options.include)
         if not names:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .command_config import admin_settings, command_config_option
+from .kafka_command import KafkaCommand
 from .output import print_json
 from .running import bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
 
@@ -29,10 +30,10 @@ NEEDED = {
     "describe": (),
 }
 REFUSED = {
-    "create": ("hmac", "renew_time_period", "expiry_time_period"),
-    "renew": ("renewer_principal", "max_life_time_period", "expiry_time_period", "owner_principal"),
-    "expire": ("max_life_time_period", "renew_time_period", "owner_principal"),
-    "describe": ("renew_time_period", "max_life_time_period", "hmac", "expiry_time_period"),
+    "create": ("hmac", "renew-time-period", "expiry-time-period"),
+    "renew": ("renewer-principal", "max-life-time-period", "expiry-time-period", "owner-principal"),
+    "expire": ("max-life-time-period", "renew-time-period", "owner-principal"),
+    "describe": ("renew-time-period", "max-life-time-period", "hmac", "expiry-time-period"),
 }
 """NEEDED: action -> options that it requires. REFUSED: action -> options that Kafka's script refuses with it."""
 COLUMNS = ("TOKENID", "HMAC", "OWNER", "REQUESTER", "RENEWERS", "ISSUEDATE", "EXPIRYDATE", "MAXDATE")
@@ -41,6 +42,8 @@ period = partial(click.option, type=int, metavar="MS")
 
 
 @click.command(
+    cls=KafkaCommand,
+    refused=REFUSED,
     help="Create, renew, expire or describe delegation tokens.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -81,9 +84,6 @@ def command(
     for name in NEEDED[action]:
         if given[name] is None:
             raise click.UsageError(f'Missing required argument "[{name.replace("_", "-")}]"')
-    for name in REFUSED[action]:
-        if given[name] not in (None, ()):
-            raise click.UsageError(f'Option "[{action}]" can\'t be used with option "[{name.replace("_", "-")}]"')
     for principal in (*given["owner_principal"], *given["renewer_principal"]):
         if ":" not in principal:
             raise click.UsageError(f"expected a string in format principalType:principalName but got {principal}")

@@ -10,6 +10,7 @@ from ...protocol.errors import KafkaError
 from ..types import TopicPartition
 from .command_config import admin_settings, command_config_option
 from .java_errors import java_error
+from .kafka_command import KafkaCommand
 from .partition_json import field, parse_json, partition_of, repeated
 from .running import CommandError, bootstrap_option, main, run, timeout_option
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=KafkaCommand,
     help="Delete the records of partitions before an offset.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from .abbreviations import AbbreviatedGroup
 from .node_options import action_options, ask, keep_options, node_options
 from .running import CommandError, key_values, main
 
@@ -19,6 +20,7 @@ HIGHEST_LEVEL = 32767
 
 
 @click.group(
+    cls=AbbreviatedGroup,
     help="Show or change the levels of features.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -191,7 +193,7 @@ def _release_level(release: str) -> int:
 
 
 @command.command("version-mapping", help="Show the levels of all features in a release.")
-@click.option("--release-version", metavar="RELEASE", help="The release, such as 4.0-IV3; default: the latest.")
+@click.option("-r", "--release-version", metavar="RELEASE", help="The release, such as 4.0-IV3; default: the latest.")
 def version_mapping(release_version: str | None) -> int:
     """``version-mapping``, without a connection."""
     from ...protocol.metadata_versions import LEVELS, METADATA_VERSION, default_levels
@@ -206,6 +208,7 @@ def version_mapping(release_version: str | None) -> int:
 
 @command.command("feature-dependencies", help="Show which levels of other features a level needs.")
 @click.option(
+    "-f",
     "--feature",
     "features",
     multiple=True,
@@ -286,3 +289,13 @@ async def change_levels(admin: FeatureAdmin, change: FeatureChange, levels: dict
 def features(arguments: list[str]) -> int:
     """Entry point: takes the arguments after ``odradek features``, returns the exit code."""
     return main(command, "features", arguments)
+
+
+def version_mapping_command(arguments: list[str]) -> int:
+    """Entry point of ``odradek storage version-mapping``, as in Kafka's storage tool. Returns the exit code."""
+    return features(["version-mapping", *arguments])
+
+
+def feature_dependencies_command(arguments: list[str]) -> int:
+    """Entry point of ``odradek storage feature-dependencies``. Returns the exit code."""
+    return features(["feature-dependencies", *arguments])

@@ -10,6 +10,7 @@ import click
 from ...protocol.errors import KafkaError
 from ..types import TopicPartition
 from .command_config import admin_settings, command_config_option
+from .kafka_command import KafkaCommand
 from .output import print_json
 from .running import (
     CommandError,
@@ -70,7 +71,16 @@ def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
     return rules
 
 
+def partition_numbers(text: str) -> list[int]:
+    """Parses ``0,1``. Raises UsageError."""
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise click.UsageError(f"--partitions {text}: must be numbers with commas") from None
+
+
 @click.command(
+    cls=KafkaCommand,
     help="Show the offsets of partitions: their ends, their starts, or offsets by time.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -110,7 +120,7 @@ def command(
     if topic_partitions:
         rules = partition_filter(topic_partitions)
     else:
-        numbers = [int(n) for n in partitions.split(",")] if partitions else None
+        numbers = partition_numbers(partitions) if partitions else None
         pattern = topic_pattern(topic or ".*", "--topic")
         rules = [(pattern, n, n + 1) for n in numbers] if numbers is not None else [(pattern, 0, 2**31)]
     timestamp = parse_time(time_)
@@ -163,8 +173,8 @@ async def print_offsets(
                     "timestamp": found.timestamp if found.timestamp >= 0 else None,
                 }
             )
-        else:
-            click.echo(f"{partition.topic}:{partition.partition}:{found.offset if found.offset >= 0 else ''}")
+        elif found.offset >= 0:
+            click.echo(f"{partition.topic}:{partition.partition}:{found.offset}")
     if as_json:
         print_json(documents)
     return 1 if failed else 0

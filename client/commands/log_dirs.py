@@ -9,6 +9,7 @@ import click
 
 from .command_config import admin_settings, command_config_option
 from .java_errors import java_class
+from .kafka_command import KafkaCommand
 from .running import CommandError, bootstrap_option, main, run, timeout_option
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=KafkaCommand,
     help="Show the partitions in the log directories of brokers, with their sizes.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...protocol.wall_clock import clock_ms
+from .abbreviations import AbbreviatedGroup
 from .node_options import action_options, ask, given_options, keep_options, node_options
 from .output import print_tabbed, topic_id_text
 from .quorum_members import controller_to_add, directory_id_of
@@ -24,6 +25,7 @@ NO_DIRECTORY = bytes(16)
 
 
 @click.group(
+    cls=AbbreviatedGroup,
     help="Show the state of the metadata quorum.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -6,7 +6,7 @@ it. Here both places work.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -20,18 +20,21 @@ Admin = TypeVar("Admin")
 PLACES = ("bootstrap_server", "bootstrap_controller", "command_config")
 
 
-def node_options(function: Command) -> Command:
-    """Adds ``--bootstrap-server``, ``--bootstrap-controller`` and ``--command-config`` to a command."""
+def node_options(function: Command, config_names: Sequence[str] = ("--command-config",)) -> Command:
+    """Adds ``--bootstrap-server``, ``--bootstrap-controller`` and ``--command-config`` to a command.
+
+    ``config_names``: all names of the latter.
+    """
     server = click.option(
         "-b", "--bootstrap-server", metavar="HOST:PORT,...", help=f"Brokers; default {DEFAULT_BOOTSTRAP_SERVER}."
     )
     controller = click.option("-C", "--bootstrap-controller", metavar="HOST:PORT,...", help="Controllers, instead.")
-    return server(controller(command_config_option(function)))
+    return server(controller(command_config_option(function, config_names)))
 
 
-def action_options(function: Command) -> Command:
+def action_options(function: Command, config_names: Sequence[str] = ("--command-config",)) -> Command:
     """Adds the same options and ``--timeout`` to an action, for options after its name."""
-    return node_options(timeout_option(function))
+    return node_options(timeout_option(function), config_names)
 
 
 def keep_options(context: click.Context, **given: str | None) -> None:

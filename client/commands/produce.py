@@ -13,7 +13,15 @@ import click
 
 from ...protocol.errors import KafkaError
 from ..errors import ClientError
-from .command_config import PRODUCER, client_settings, console_config_options, under_flags
+from .command_config import (
+    PRODUCER,
+    client_settings,
+    console_config_options,
+    deprecated_properties,
+    under_flags,
+    with_deprecated,
+)
+from .kafka_command import KafkaCommand
 from .lines import LineError, LineFormat
 from .properties_file import read_properties
 from .running import (
@@ -60,7 +68,16 @@ class ProduceOptions(NamedTuple):
     as_json: bool
 
 
+REFUSED = {
+    "reader-property": ("property",),
+    "command-property": ("producer-property",),
+    "command-config": ("producer.config",),
+}
+
+
 @click.command(
+    cls=KafkaCommand,
+    refused=REFUSED,
     help="Send a record for each line of standard input or a file.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -69,7 +86,6 @@ class ProduceOptions(NamedTuple):
 @click.option("--topic", required=True, help="The topic.")
 @click.option("--partition", type=click.IntRange(min=0), help="Send everything to this partition.")
 @click.option(
-    "--property",
     "--reader-property",
     "properties",
     multiple=True,
@@ -77,6 +93,7 @@ class ProduceOptions(NamedTuple):
     help="How to read lines: parse.key, key.separator, parse.headers, headers.delimiter, headers.separator, "
     "headers.key.separator, null.marker (null.marker= makes empty values tombstones), ignore.error.",
 )
+@deprecated_properties("--reader-property")
 @click.option("--reader-config", type=click.File(), metavar="FILE", help="A properties file with such properties.")
 @click.option(
     "--line-reader",
@@ -204,7 +221,7 @@ def command(
     output: str,
 ) -> int:
     """Checks the arguments and sends."""
-    line_format = the_line_format(reader_config, properties)
+    line_format = the_line_format(reader_config, with_deprecated(properties))
     if tombstone and key is None:
         raise click.UsageError("--tombstone needs --key: a tombstone deletes a key")
     fixed_headers: list[Header] = [(name, value.encode()) for name, value in key_values(headers, "--header").items()]
@@ -231,7 +248,7 @@ def the_line_format(reader_config: TextIO | None, properties: tuple[str, ...]) -
     """How lines are read: properties of the command line override those of the file. Raises UsageError."""
     try:
         from_file = {} if reader_config is None else read_properties(reader_config.read())
-        return LineFormat.of({**from_file, **key_values(properties, "--property")})
+        return LineFormat.of({**from_file, **key_values(properties, "--reader-property")})
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 

@@ -31,9 +31,14 @@ class RecordFormat(NamedTuple):
     headers_deserializer: Deserializer | None = None
 
     @classmethod
+    def properties(cls) -> dict[str, str]:
+        """Kafka's name of each property -> the field."""
+        return {name.replace("_", "."): name for name in cls._fields}
+
+    @classmethod
     def of(cls, properties: Mapping[str, str]) -> "RecordFormat":
         """Parses Kafka's properties. Raises ValueError for an unknown property or deserializer."""
-        known = {name.replace("_", "."): name for name in cls._fields}
+        known = cls.properties()
         unknown = sorted(set(properties) - set(known))
         if unknown:
             raise ValueError(f"unknown property {unknown[0]}; known are {', '.join(sorted(known))}")

@@ -145,9 +145,12 @@ def exactly_one(chosen: dict[str, bool]) -> str:
 
 
 def topic_pattern(text: str, option: str) -> re.Pattern[str]:
-    """A pattern of topics, in which a comma separates alternatives, as in Kafka's scripts. Raises CommandError."""
+    """A pattern of topics, in which a comma separates alternatives, as in Kafka's scripts. Raises CommandError.
+
+    Spaces, and quotes around it, are dropped. Source: ``TopicFilter``.
+    """
     try:
-        return re.compile(text.strip().replace(",", "|"))
+        return re.compile(text.replace(",", "|").replace(" ", "").strip("\"'"))
     except re.error as error:
         raise CommandError(f"{option} {text} is not a regular expression: {error}") from None
 

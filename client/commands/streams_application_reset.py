@@ -18,6 +18,7 @@ from ..types import OffsetAndMetadata, TopicPartition
 from .command_config import admin_settings, command_config_option
 from .groups.csv import parse_plan
 from .groups.reset_target import parse_datetime, parse_duration_ms
+from .kafka_command import KafkaCommand
 from .running import CommandError, bootstrap_option, main, run, timeout_option
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 @click.command(
+    cls=KafkaCommand,
     help="Reset a Kafka Streams application, so that it processes its input again. Stop its instances first; "
     "afterwards delete their local state.",
     context_settings={"help_option_names": ["-h", "--help"]},

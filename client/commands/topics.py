@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -11,6 +11,7 @@ import click
 from ...protocol.errors import ErrorCode
 from ..errors import AdminError
 from .command_config import admin_settings, command_config_option
+from .kafka_command import KafkaCommand
 from .output import print_json, topic_id_text
 from .running import (
     CommandError,
@@ -58,12 +59,36 @@ class TopicOptions(NamedTuple):
         return self.under_replicated or self.unavailable or self.under_min_isr or self.at_min_isr
 
 
+REPORTS = (
+    "under-replicated-partitions",
+    "unavailable-partitions",
+    "under-min-isr-partitions",
+    "at-min-isr-partitions",
+)
+REFUSED = {
+    "create": ("if-exists", "exclude-internal", *REPORTS, "topics-with-overrides"),
+    "alter": ("replication-factor", "if-not-exists", "exclude-internal", *REPORTS, "topics-with-overrides"),
+    "delete": (
+        *("config", "partitions", "replication-factor", "replica-assignment", "if-not-exists", "exclude-internal"),
+        *(*REPORTS, "topics-with-overrides"),
+    ),
+    "describe": ("config", "partitions", "replication-factor", "replica-assignment", "if-not-exists"),
+    "list": (
+        *("config", "partitions", "replication-factor", "replica-assignment", "if-exists", "if-not-exists"),
+        *(*REPORTS, "topics-with-overrides"),
+    ),
+    "topics-with-overrides": REPORTS,
+}
+"""Source: ``TopicCommandOptions.checkInvalidArgs``."""
 DELETE_CONFIG = "--delete-config has had no effect since Kafka 4.0: use odradek configs --alter --delete-config"
 """The warning for ``--delete-config``. kafka-topics also accepts the option, prints a warning and ignores it."""
 
 
 @click.command(
-    help="Create, delete, describe, list or change topics.", context_settings={"help_option_names": ["-h", "--help"]}
+    cls=KafkaCommand,
+    refused=REFUSED,
+    help="Create, delete, describe, list or change topics.",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
 @command_config_option
@@ -136,7 +161,11 @@ def command(
     if delete_config:
         click.echo(DELETE_CONFIG, err=True)
     action = exactly_one({"list": list_, "describe": describe, "create": create, "alter": alter, "delete": delete})
-    check_needs(action, topic, partitions)
+    check_needs(action, topic, partitions, config)
+    if action == "create" and replica_assignment is not None and (partitions or replication_factor):
+        raise click.UsageError("--replica-assignment sets the partitions and their replicas: give it alone")
+    if action == "describe" and if_exists and topic is None and topic_id is None:
+        raise click.UsageError("--topic or --topic-id is required to describe a topic with --if-exists")
     options = TopicOptions(
         topic,
         parse_topic_id(topic_id),
@@ -169,11 +198,11 @@ async def act(
         await ACTIONS[action](admin, options)
 
 
-def check_needs(action: str, topic: str | None, partitions: int | None) -> None:
-    """Raises UsageError if an option is missing that the action requires."""
+def check_needs(action: str, topic: str | None, partitions: int | None, configs: Collection[str]) -> None:
+    """Raises UsageError if an option is missing that the action requires, or if ``--alter`` has configurations."""
     if action in ("create", "alter", "delete") and not topic:
         raise click.UsageError(f"--{action} needs --topic")
-    if action == "alter" and partitions is None:
+    if action == "alter" and (partitions is None or configs):
         raise click.UsageError("--alter needs --partitions; configurations are changed with 'odradek configs --alter'")
 
 

@@ -10,14 +10,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..command_config import admin_settings, command_config_option
+from ..kafka_command import KafkaCommand
 from ..running import bootstrap_option, json_option, main, output_option, run, timeout_option
 from .options import GroupOptions, check
 
 if TYPE_CHECKING:
     from .reset_target import ResetTo
 
+LIST_ONLY = ("type", "group-type", "protocol", "consumer", "share", "streams", "all-types")
+REFUSED = {
+    "list": ("group", "all-groups", "topic"),
+    "describe": (*LIST_ONLY, "topic"),
+    "delete": LIST_ONLY,
+    "reset-offsets": LIST_ONLY,
+    "delete-offsets": LIST_ONLY,
+}
+"""Source: ``ConsumerGroupCommandOptions.checkArgs``."""
+
 
 @click.command(
+    cls=KafkaCommand,
+    refused=REFUSED,
     help="List, describe or delete consumer groups, or reset their offsets.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

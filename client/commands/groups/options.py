@@ -125,8 +125,6 @@ def check(options: GroupOptions) -> None:
 
 
 def _check_list(options: GroupOptions) -> None:
-    if options.groups or options.all_groups or options.topics:
-        raise click.UsageError("--list takes no --group, --all-groups or --topic")
     named(options.state or "", STATES, "state")
     named(options.type_ or "", TYPES, "type")
     named(options.group_type or "", ALL_TYPES, "type")

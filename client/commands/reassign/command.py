@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from ..command_config import admin_settings, command_config_option
+from ..kafka_command import KafkaCommand
 from ..running import bootstrap_option, exactly_one, main, run
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ RATE = click.IntRange(min=-1)
 
 
 @click.command(
+    cls=KafkaCommand,
     help="Move partitions to other brokers or log directories.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from ..abbreviations import AbbreviatedGroup
 from ..command_config import admin_settings, command_config_option
 from ..running import (
     BOOTSTRAP_VARIABLE,
@@ -47,6 +48,7 @@ partition_option = click.option("--partition", type=int, required=True, metavar=
 
 
 @click.group(
+    cls=AbbreviatedGroup,
     help="Show transactions; find and end hanging ones.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

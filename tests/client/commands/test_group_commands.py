@@ -108,7 +108,7 @@ WRONG = {
     "Valid types are: Classic, Consumer": ["--list", "--type", "share"],
     "Valid states are: PreparingRebalance": ["--list", "--state", "Gone"],
     "--consumer cannot be used with --share": ["--list", "--consumer", "--share"],
-    "exactly one action": ["--list", "--describe", "--group", "g"],
+    "exactly one action": ["--list", "--describe"],
     "takes one of these options: --all-topics, --topic": ["--delete-offsets", "--group", "g"],
     "--delete removes whole groups": ["--delete", "--group", "g", "--topic", "t"],
 }
