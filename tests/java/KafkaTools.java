@@ -2,16 +2,20 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.kafka.common.utils.Exit;
 
 /**
  * Apache Kafka's command line tools, many calls in one JVM. A line in: {"tool": class name, "arguments": [...]}.
+ * With "input" the tool reads this text as its standard input.
  * A line out: {"code": exit code, "out": standard output, "err": standard error}.
  */
 public class KafkaTools {
@@ -28,6 +32,8 @@ public class KafkaTools {
             firstCode = firstCode == null ? code : firstCode;
             throw new Exited();
         });
+        List<Runnable> hooks = new ArrayList<>();
+        Exit.setShutdownHookAdder((name, hook) -> hooks.add(hook));
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = in.readLine()) != null; ) {
@@ -37,11 +43,12 @@ public class KafkaTools {
                 arguments[i] = order.get("arguments").get(i).asText();
             }
             Method main = Class.forName(order.get("tool").asText()).getMethod("main", String[].class);
-            answers.println(run(main, arguments));
+            System.setIn(new ByteArrayInputStream(order.path("input").asText().getBytes(StandardCharsets.UTF_8)));
+            answers.println(run(main, arguments, hooks));
         }
     }
 
-    private static ObjectNode run(Method main, String[] arguments) throws Exception {
+    private static ObjectNode run(Method main, String[] arguments, List<Runnable> hooks) throws Exception {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         PrintStream oldOut = System.out;
@@ -52,10 +59,13 @@ public class KafkaTools {
             System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
             main.invoke(null, (Object) arguments);
         } catch (InvocationTargetException e) {
-            if (!(e.getCause() instanceof Exited)) {
-                throw e;
+            if (!(e.getCause() instanceof Exited)) {  // a JVM ends with 1 if its main method throws
+                firstCode = 1;
+                e.getCause().printStackTrace();
             }
         } finally {
+            hooks.forEach(Runnable::run);  // the console producer sends its last records when the JVM ends
+            hooks.clear();
             System.setOut(oldOut);
             System.setErr(oldErr);
         }

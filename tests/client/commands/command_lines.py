@@ -7,6 +7,7 @@ A table is a text. Each row begins with its command line, ``$ kafka-topics.sh --
     ! WARN ...          so does standard error
     ~ payments          no line of the output is this one
     [1]                 the exit code, if it is not 0
+    [1 for 0]           the exit code, and that of Kafka's tool (``compared_lines`` asks it)
 
 Outside of rows, ``@ name text`` writes a line of a file that rows use, and ``#`` begins a comment. Of the shell's
 syntax a row may use ``echo TEXT | COMMAND``, ``printf``, ``COMMAND < FILE``, ``COMMAND > FILE``,
@@ -30,6 +31,8 @@ class Row(NamedTuple):
     err: tuple[str, ...]
     absent: tuple[str, ...]
     code: int
+    kafkas_code: int | None = None
+    """The exit code of Kafka's tool, if the row has it."""
 
 
 class Output(NamedTuple):
@@ -67,11 +70,13 @@ def rows_of(text: str) -> tuple[list[Row], dict[str, str]]:
             files[name] = files.get(name, "") + content + "\n"
             continue
         assert block[0].startswith("$ "), f"line {line}: a row begins with '$ '"
-        code = int(block.pop().strip("[]")) if re.fullmatch(r"\[\d+\]", block[-1]) else 0
+        codes = re.fullmatch(r"\[(\d+)(?: for (\d+))?\]", block[-1])
+        code, kafkas_code = (int(codes[1]), int(codes[2]) if codes[2] else None) if codes else (0, None)
+        block = block[:-1] if codes else block
         err = tuple(one[2:] for one in block[1:] if one.startswith("! "))
         absent = tuple(one[2:] for one in block[1:] if one.startswith("~ "))
         out = tuple(one for one in block[1:] if not one.startswith(("! ", "~ ")))
-        rows.append(Row(line, block[0][2:], out, err, absent, code))
+        rows.append(Row(line, block[0][2:], out, err, absent, code, kafkas_code))
     return rows, files
 
 
@@ -101,7 +106,7 @@ def invocation(command: str, variables: Mapping[str, str]) -> Invocation:
     """Parses a command line as a shell does."""
     assigned = re.fullmatch(r'(\w+)="?\$\((.*)\)"?', command)
     variable, command = (assigned[1], assigned[2]) if assigned else (None, command)
-    words = shlex.split(_filled(command, variables))
+    words = shlex.split(filled(command, variables))
     given, into = b"", None
     if "|" in words:
         writer, words = words[: words.index("|")], words[words.index("|") + 1 :]
@@ -118,7 +123,7 @@ def invocation(command: str, variables: Mapping[str, str]) -> Invocation:
     return Invocation([word for some in spread for word in some], given, into, variable)
 
 
-def _filled(text: str, variables: Mapping[str, str]) -> str:
+def filled(text: str, variables: Mapping[str, str]) -> str:
     """A text with the values of variables."""
     for name, value in variables.items():
         text = text.replace(name, value)
@@ -139,7 +144,7 @@ def run_table(text: str, run: Run, variables: Mapping[str, str]) -> list[str]:
     rows, files = rows_of(text)
     known = dict(variables)
     for name, content in files.items():
-        Path(name).write_text(_filled(content, known))
+        Path(name).write_text(filled(content, known))
     wrong = []
     for row in rows:
         asked = invocation(row.command, known)
@@ -148,7 +153,7 @@ def run_table(text: str, run: Run, variables: Mapping[str, str]) -> list[str]:
             Path(asked.into).write_text(output.out)
         if asked.variable is not None:
             known["$" + asked.variable] = output.out.strip()
-        expected = row._replace(out=tuple(_filled(line, known) for line in row.out))
+        expected = row._replace(out=tuple(filled(line, known) for line in row.out))
         wrong += [f"line {row.line}: {row.command}\n{problem}" for problem in problems(expected, output)]
     return wrong
 

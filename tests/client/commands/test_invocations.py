@@ -5,7 +5,6 @@ through the links of the image. Other tests compare each command's output with t
 usual command lines work, in their usual order.
 """
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +12,9 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from odradek.__main__ import asked, run_command
 from support.brokers.our_broker import OurBroker
 
-from .command_lines import Output, rows_of, run_table
+from .command_lines import Run, rows_of, run_table
 
 TABLES = sorted((Path(__file__).parent / "invocations").glob("*.txt"))
 LEAST_ROWS = 120
@@ -58,7 +56,7 @@ def test_what_people_type(
     broker: OurBroker,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capfdbinary: pytest.CaptureFixture[bytes],
+    our_program: Run,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     host, port = broker.bootstrap_servers.split(":")
@@ -68,17 +66,7 @@ def test_what_people_type(
         "/tmp/kraft-": f"{broker.directory}/kraft-",
     }
 
-    def run(words: list[str], given: bytes) -> Output:
-        (tmp_path / "standard-input").write_bytes(given)
-        with (tmp_path / "standard-input").open() as source:
-            monkeypatch.setattr(sys, "stdin", source)
-            capfdbinary.readouterr()
-            code = run_command(asked(words[0], words[1:]))
-            sys.stdout.flush()
-        out, err = capfdbinary.readouterr()
-        return Output(code, out.decode(), err.decode())
-
-    wrong = run_table(table.read_text(), run, places)
+    wrong = run_table(table.read_text(), our_program, places)
     assert not wrong, "\n\n".join(wrong)
 
 

@@ -1,0 +1,124 @@
+"""Runs rows of a table by Kafka's own tool and by ours, each against a broker of its own, and compares the results.
+
+The brokers are ours and alike, and each gets all rows of a table in their order. So a row that changes something is
+compared by the next rows that show it. The table is one of ``command_lines``, and a row means:
+
+- its exit code is that of both programs. ``[2]``, wrong usage, is 1 in Kafka; ``[1 for 0]`` is 1 here and 0 in Kafka;
+- a row that succeeds here and there prints the same lines to standard output, in any order, or, if it has lines, those;
+- a row that fails here says why on standard error, without a traceback.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from .command_lines import Output, Row, Run, filled, invocation, problems, rows_of
+
+PACKAGE = "org.apache.kafka.tools"
+TOOLS = {
+    "kafka-acls": f"{PACKAGE}.AclCommand",
+    "kafka-broker-api-versions": f"{PACKAGE}.BrokerApiVersionsCommand",
+    "kafka-client-metrics": f"{PACKAGE}.ClientMetricsCommand",
+    "kafka-cluster": f"{PACKAGE}.ClusterTool",
+    "kafka-configs": "kafka.admin.ConfigCommand",
+    "kafka-console-consumer": f"{PACKAGE}.consumer.ConsoleConsumer",
+    "kafka-console-producer": f"{PACKAGE}.ConsoleProducer",
+    "kafka-consumer-groups": f"{PACKAGE}.consumer.group.ConsumerGroupCommand",
+    "kafka-delegation-tokens": f"{PACKAGE}.DelegationTokenCommand",
+    "kafka-delete-records": f"{PACKAGE}.DeleteRecordsCommand",
+    "kafka-dump-log": f"{PACKAGE}.DumpLogSegments",
+    "kafka-features": f"{PACKAGE}.FeatureCommand",
+    "kafka-get-offsets": f"{PACKAGE}.GetOffsetShell",
+    "kafka-groups": f"{PACKAGE}.GroupsCommand",
+    "kafka-leader-election": f"{PACKAGE}.LeaderElectionCommand",
+    "kafka-log-dirs": f"{PACKAGE}.LogDirsCommand",
+    "kafka-metadata-quorum": f"{PACKAGE}.MetadataQuorumCommand",
+    "kafka-reassign-partitions": f"{PACKAGE}.reassign.ReassignPartitionsCommand",
+    "kafka-storage": "kafka.tools.StorageTool",
+    "kafka-streams-application-reset": f"{PACKAGE}.StreamsResetter",
+    "kafka-topics": f"{PACKAGE}.TopicCommand",
+    "kafka-transactions": f"{PACKAGE}.TransactionsCommand",
+}
+"""Kafka's script -> its class."""
+WRONG_USAGE = 2
+OWN = (
+    re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}"),  # ids of members
+    re.compile(r"(?<![\w-])[\w-]{22}(?![\w-])"),  # ids of topics, clusters and directories
+    re.compile(r"\b1[78]\d{11}\b"),  # times
+)
+"""What is different in each broker."""
+
+
+WARNING = re.compile(r"is deprecated and will be removed|has been deprecated and will be|^Warn: ")
+
+
+class Side(NamedTuple):
+    """One of the two programs."""
+
+    run: Run
+    places: Mapping[str, str]
+    """The addresses and paths in the rows -> those of the program's broker."""
+
+
+def compare_table(text: str, kafkas: Side, ours: Side) -> list[str]:
+    """Runs the rows in order, in the working directory. Returns the differences from what the rows say."""
+    rows, files = rows_of(text)
+    wrong = []
+    for row in rows:
+        theirs, here = (_output(row, files, side) for side in (kafkas, ours))
+        wrong += [f"line {row.line}: {row.command}\n{problem}" for problem in differences(row, theirs, here)]
+    return wrong
+
+
+def _output(row: Row, files: Mapping[str, str], side: Side) -> Output:
+    for name, content in files.items():
+        Path(name).write_text(filled(content, side.places))
+    asked = invocation(row.command, side.places)
+    output = side.run(asked.words, asked.given)
+    return output._replace(out=_common(output.out, side.places))
+
+
+def _common(text: str, places: Mapping[str, str]) -> str:
+    """A text without what is different in each broker."""
+    for written, own in sorted(places.items(), key=lambda one: -len(one[1])):
+        text = text.replace(own, written)
+    for pattern in OWN:
+        text = pattern.sub("#", text)
+    return text
+
+
+def differences(row: Row, kafkas: Output, ours: Output) -> list[str]:
+    """The differences of the outputs from what the row says, and from each other."""
+    found = problems(row, ours)
+    expected = row.kafkas_code if row.kafkas_code is not None else 1 if row.code == WRONG_USAGE else row.code
+    if kafkas.code != expected:
+        found.append(f"Kafka's exit code {kafkas.code}, not {expected}\n{kafkas.out}{kafkas.err}")
+    if row.code and ("Traceback" in ours.err or not (ours.err + ours.out).strip()):
+        found.append(f"exit code {ours.code} without a reason: {ours.err}")
+    if not row.out and kafkas.code == ours.code == 0 and results(kafkas.out) != results(ours.out):
+        found.append(f"Kafka's standard output:\n{kafkas.out}--- ours:\n{ours.out}--- standard error:\n{ours.err}")
+    return found
+
+
+def results(text: str) -> list[str]:
+    """The lines of a standard output, sorted, without those that Kafka's tools print there as warnings."""
+    lines = [line for line in text.splitlines() if line.strip() and not WARNING.search(line)]
+    return sorted(_json(line) if line.startswith("{") else _words(line) for line in lines)
+
+
+def _words(line: str) -> str:
+    """The words of a line. The configurations of a topic have no order."""
+    head, found, configs = " ".join(line.split()).partition("Configs: ")
+    return head + found + ",".join(sorted(configs.split(",")))
+
+
+def _json(line: str) -> str:
+    """A line of JSON with sorted keys, directories and partitions."""
+    document = json.loads(line)
+    for broker in document.get("brokers", ()):
+        for log_dir in broker["logDirs"]:
+            log_dir["partitions"].sort(key=str)
+        broker["logDirs"].sort(key=lambda one: one["logDir"])
+    return json.dumps(document, sort_keys=True)

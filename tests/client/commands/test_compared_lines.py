@@ -1,0 +1,133 @@
+"""Command lines that are wrong, or that few people type: Kafka's own tools and ours do the same.
+
+The tables are in ``compared/``. Each runs against two fresh brokers; see ``compared_lines``.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from support.brokers.our_broker import OurBroker
+from support.kafka.tools import KafkaTools
+
+from .command_lines import Output, Row, Run, rows_of
+from .compared_lines import TOOLS, Side, compare_table, differences
+
+TABLES = sorted((Path(__file__).parent / "compared").glob("*.txt"))
+LEAST_ROWS = 400
+SETTINGS = {
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "log.retention.check.interval.ms": "86400000",
+}
+AUTHORIZER = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+MORE_SETTINGS = {
+    "acls": {**AUTHORIZER, "super.users": "User:ANONYMOUS"},
+    "denied": {**AUTHORIZER, "super.users": "User:admin"},
+}
+"""Table -> configs of its brokers."""
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The working directory of both programs."""
+    return tmp_path_factory.mktemp("compared")
+
+
+@pytest.fixture(scope="module")
+def tools(directory: Path) -> Iterator[KafkaTools]:
+    """Kafka's tools, in the working directory."""
+    with ExitStack() as running:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(directory)
+            tools = running.enter_context(KafkaTools())
+        yield tools
+
+
+@pytest.fixture
+def brokers(table: Path, tmp_path: Path) -> Iterator[tuple[OurBroker, OurBroker]]:
+    """Two brokers that are alike, each with two log directories."""
+    with ExitStack() as running:
+        made = []
+        for name in ("kafkas", "ours"):
+            place = tmp_path / name
+            place.mkdir()
+            dirs = f"{place / 'kraft-combined-logs'},{place / 'kraft-second-logs'}"
+            configs = {**SETTINGS, **MORE_SETTINGS.get(table.stem, {}), "log.dirs": dirs}
+            made.append(running.enter_context(OurBroker(place, configs)))
+        yield made[0], made[1]
+
+
+@pytest.fixture
+def members(table: Path, brokers: tuple[OurBroker, OurBroker]) -> Iterator[None]:
+    """In each broker a member of the group live-app, which reads the topic live-events."""
+    consumers = []
+    for broker in brokers if table.stem == "groups" else ():
+        servers: dict[str, str | int | float | bool] = {"bootstrap.servers": broker.bootstrap_servers}
+        admin = AdminClient(servers)
+        admin.create_topics([NewTopic("live-events", 1, 1)])["live-events"].result()
+        consumer = Consumer({**servers, "group.id": "live-app"})
+        consumers.append(consumer)
+        consumer.subscribe(["live-events"])
+        while not consumer.assignment():
+            consumer.poll(0.05)
+    yield
+    for consumer in consumers:
+        consumer.close()
+
+
+def places(broker: OurBroker) -> dict[str, str]:
+    return {
+        "localhost:9092": broker.bootstrap_servers,
+        "/tmp/kraft-": f"{broker.directory}/kraft-",
+        "<port>": str(broker.port),
+    }
+
+
+@pytest.mark.java
+@pytest.mark.ci
+@pytest.mark.usefixtures("members")
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: path.stem)
+def test_both_do_the_same(
+    table: Path,
+    brokers: tuple[OurBroker, OurBroker],
+    tools: KafkaTools,
+    directory: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    our_program: Run,
+) -> None:
+    monkeypatch.chdir(directory)
+
+    def run_kafkas(words: list[str], given: bytes) -> Output:
+        order = {"tool": TOOLS[words[0].removesuffix(".sh")], "arguments": words[1:], "input": given.decode()}
+        return Output(**tools.order(order))
+
+    kafkas, ours = brokers
+    wrong = compare_table(table.read_text(), Side(run_kafkas, places(kafkas)), Side(our_program, places(ours)))
+    assert not wrong, "\n\n".join(wrong)
+
+
+def test_the_tables_have_the_rows_that_are_promised() -> None:
+    rows = [row for table in TABLES for row in rows_of(table.read_text())[0]]
+    assert len(rows) >= LEAST_ROWS
+    assert all(any(name in row.command for name in TOOLS) for row in rows)
+
+
+def test_what_counts_as_a_difference() -> None:
+    row = Row(1, "kafka-topics.sh --list", (), (), (), 0)
+    printed = Output(0, "a\nb\n", "")
+    assert not differences(row, Output(0, "b \na\n", "WARN"), printed)
+    assert differences(row, Output(0, "a\n", ""), printed)
+    assert differences(row, Output(1, "a\nb\n", ""), printed)
+    assert not differences(row._replace(code=2), Output(1, "", "no"), Output(2, "", "Error: no"))
+    assert differences(row._replace(code=2), Output(0, "", "no"), Output(2, "", "Error: no"))
+    assert differences(row._replace(code=2), Output(1, "", "no"), Output(2, "", ""))
+    assert differences(row._replace(code=1), Output(1, "", "no"), Output(1, "", "Traceback (most recent call last):"))
+    assert not differences(row._replace(code=1, kafkas_code=0), Output(0, "no", ""), Output(1, "", "no"))
+    assert not differences(row._replace(out=("a",)), Output(0, "other", ""), printed)
+    assert differences(row._replace(out=("c",)), Output(0, "c", ""), printed)
