@@ -293,9 +293,9 @@ def features(arguments: list[str]) -> int:
 
 def version_mapping_command(arguments: list[str]) -> int:
     """Entry point of ``odradek storage version-mapping``, as in Kafka's storage tool. Returns the exit code."""
-    return features(["version-mapping", *arguments])
+    return main(command, "storage", ["version-mapping", *arguments])
 
 
 def feature_dependencies_command(arguments: list[str]) -> int:
     """Entry point of ``odradek storage feature-dependencies``. Returns the exit code."""
-    return features(["feature-dependencies", *arguments])
+    return main(command, "storage", ["feature-dependencies", *arguments])
