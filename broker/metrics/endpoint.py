@@ -8,8 +8,8 @@ With credentials, only a client that sends them reads the metrics; the other two
 
 Owns: its listener. Never does: threads, keeping connections. Invariants: a request is a few KiB at most, and
 arrives within MAX_WAIT_S; an answer may take as long as it needs, but a client that reads nothing of it for MAX_WAIT_S
-is cut off; one turn of the event loop makes one piece of one answer; while a client does not read, no more pieces are
-made for it. Source: Prometheus' exposition formats (by prometheus_client).
+is cut off; one turn of the event loop makes pieces of one answer, for TURN_S and one piece more at most; while a client
+does not read, no more pieces are made for it. Source: Prometheus' exposition formats (by prometheus_client).
 """
 
 import asyncio
@@ -21,6 +21,7 @@ import os
 import socket
 import ssl
 from collections.abc import Callable, Iterator
+from time import perf_counter
 from typing import Any
 
 from prometheus_client.exposition import choose_encoder
@@ -31,6 +32,10 @@ logger = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES = 8192
 MAX_WAIT_S = 10.0
+TURN_S = 0.0005
+"""The time after which a turn makes no further piece. Most pieces take a tenth of it: with one in each turn, an answer
+would wait for a hundred turns, which takes a second if the broker is busy.
+"""
 _CHALLENGE = 'WWW-Authenticate: Basic realm="metrics", charset="UTF-8"\r\n'
 PATHS = ("/metrics", "/health", "/ready")
 
@@ -45,18 +50,21 @@ class MetricsEndpoint:
         credentials: str = "",
         tls: ssl.SSLContext | None = None,
         max_wait_s: float = MAX_WAIT_S,
+        turn_s: float = TURN_S,
     ) -> None:
         """``source`` is read at each request. ``unready``: why clients can't write now; None if they can.
         ``credentials``: ``user:password`` of the readers of metrics; empty: anyone. ``max_wait_s``: how long a client
-        may take to send its request, and how long it may read nothing of the answer.
+        may take to send its request, and how long it may read nothing of the answer. ``turn_s``: the time after which
+        a turn of the event loop makes no further piece.
         """
         self._max_wait_s = max_wait_s
+        self._turn_s = turn_s
         self._authorization = b"basic " + base64.b64encode(credentials.encode()) if credentials else b""
         self._tls = tls
         self._source = source
         self._unready = unready
         self._turn = asyncio.Lock()
-        """Held by the answer that makes a piece in this turn of the event loop."""
+        """Held by the answer that makes pieces in this turn of the event loop."""
         self._servers: list[asyncio.Server] = []
         """One server; after :meth:`renew` one for each address."""
 
@@ -103,11 +111,11 @@ class MetricsEndpoint:
     async def _send(self, parts: Iterator[bytes], writer: asyncio.StreamWriter) -> None:
         while True:
             async with self._turn:
-                part = next(parts, None)
-                await asyncio.sleep(0)  # other work gets a turn before the next piece of any answer
-            if part is None:
+                some = _some(parts, self._turn_s)
+                await asyncio.sleep(0)  # other work gets a turn before the next pieces of any answer
+            if not some:
                 return
-            writer.write(part)
+            writer.write(b"".join(some))
             if not await _drained(writer, self._max_wait_s):
                 host, port = writer.get_extra_info("peername")[:2]
                 logger.warning(
@@ -152,6 +160,17 @@ class MetricsEndpoint:
         scheme, _, sent = authorization.strip().partition(" ")
         given = f"{scheme.lower()} {sent.strip()}".encode()
         return not self._authorization or hmac.compare_digest(given, self._authorization)
+
+
+def _some(parts: Iterator[bytes], turn_s: float) -> list[bytes]:
+    """The next parts, as many as there is time for in ``turn_s``: at least one, and none at the end."""
+    some: list[bytes] = []
+    end_s = perf_counter() + turn_s
+    for part in parts:
+        some.append(part)
+        if perf_counter() >= end_s:
+            break
+    return some
 
 
 def _field(head: list[str], name: str) -> str:

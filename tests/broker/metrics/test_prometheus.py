@@ -26,7 +26,7 @@ DASHBOARD = ROOT / "conf" / "grafana-dashboard.json"
 RULE_TESTS = Path(__file__).parent / "alerts.test.yaml"
 PATIENCE_S = 60
 CONFIGURATION = f"""
-global: {{scrape_interval: 1s, evaluation_interval: 1s}}
+global: {{scrape_interval: 2s, evaluation_interval: 1s}}
 rule_files: [{RULES}]
 {only_block("docs/metrics.md", "Prometheus and Grafana", "yaml").text}
 """
@@ -105,7 +105,7 @@ def expressions_of_the_dashboard() -> list[str]:
 
 def fail_a_request(kafka: InProcessBroker, consumer: Consumer) -> None:
     """Makes the broker answer a request with an error."""
-    kafka.faults.fail("OffsetFetch", "UNKNOWN_SERVER_ERROR")
+    kafka.faults.fail("OffsetFetch", "UNKNOWN_SERVER_ERROR", client_id="others")
     with contextlib.suppress(KafkaException):
         consumer.committed([TopicPartition("orders", 0)], PATIENCE_S)
 
@@ -120,7 +120,7 @@ def test_every_query_has_data(kafka: InProcessBroker, prometheus: Prometheus) ->
     on_the_page = LAG_OVER_BROKERS.findall((ROOT / "docs" / "metrics.md").read_text())
     assert len(on_the_page) == 1
     waiting = {*expressions_of_the_dashboard(), *compared, *on_the_page}
-    other = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "others"})
+    other = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "others", "client.id": "others"})
     with SteadyLoad(kafka.bootstrap_servers, "orders") as load:
         while waiting:
             fail_a_request(kafka, other)
