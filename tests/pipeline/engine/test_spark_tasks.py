@@ -143,9 +143,9 @@ def test_spark_without_java_says_so(tmp_path: Path) -> None:
     """In its own process, because this one may already have a JVM."""
     code = (
         "from odradek.pipeline.engine.engines import *\n"
-        "from odradek.pipeline.engine.job import EngineMissingError\n"
+        "from odradek.pipeline.engine.job import EngineMissingError, Job\n"
         "from tests.pipeline.engine_tasks import double\n"
-        "try:\n    list(run_tasks('spark', [1], double, 'doubling'))\n"
+        "try:\n    list(run_tasks('spark', Job([1], double, 'doubling')))\n"
         "except EngineMissingError as error:\n    print('said:', error)\n"
     )
     environment = {key: value for key, value in os.environ.items() if key != "JAVA_HOME"}
