@@ -6,6 +6,7 @@ assert load.consumed > 0
 """
 
 import asyncio
+import sys
 import threading
 from collections.abc import Coroutine
 from types import TracebackType
@@ -20,6 +21,7 @@ RECORD = bytes(200)
 GROUPS = (("readers", "classic"), ("new-readers", "consumer"))
 MEMBERS = 2
 POLL_MS = 200
+SWITCH_S = 0.0005
 
 
 class SteadyLoad:
@@ -31,16 +33,20 @@ class SteadyLoad:
         self._is_over = False
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="load")
+        self._switch_s = sys.getswitchinterval()
         self.produced = self.transactions = 0
         self.consumed = {group: 0 for group, _ in GROUPS}
 
     def __enter__(self) -> Self:
+        # The broker has a thread of the same process: by default it would wait 5 ms for each of its turns.
+        sys.setswitchinterval(SWITCH_S)
         self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._is_over = True
         self._thread.join()
+        sys.setswitchinterval(self._switch_s)
         if error is None and self._failure is not None:
             raise self._failure
 

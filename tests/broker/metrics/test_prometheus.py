@@ -26,7 +26,7 @@ DASHBOARD = ROOT / "conf" / "grafana-dashboard.json"
 RULE_TESTS = Path(__file__).parent / "alerts.test.yaml"
 PATIENCE_S = 60
 CONFIGURATION = f"""
-global: {{scrape_interval: 2s, evaluation_interval: 1s}}
+global: {{scrape_interval: 4s, evaluation_interval: 1s}}
 rule_files: [{RULES}]
 {only_block("docs/metrics.md", "Prometheus and Grafana", "yaml").text}
 """
