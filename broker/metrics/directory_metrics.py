@@ -27,21 +27,20 @@ class DirectoryMetrics:
     def pieces(self) -> Iterator[Metric]:
         """All metrics with their current values."""
         log_dirs = self._log_dirs
-        yield from _states("Offline", "1 if the log directory has failed.", log_dirs.paths, log_dirs.offline)
-        yield from _states("Cordoned", "1 if it gets no new partitions.", log_dirs.paths, log_dirs.cordoned)
+        yield from _states("offline", "1 if the log directory has failed.", log_dirs.paths, log_dirs.offline)
+        yield from _states("cordoned", "1 if it gets no new partitions.", log_dirs.paths, log_dirs.cordoned)
         yield from _space(log_dirs.online)
 
 
 def _states(state: str, what: str, paths: Iterable[Path], those: Container[Path]) -> Iterator[Metric]:
     """Which of the directories are in a state, and how many."""
-    name, name_of_each = f"{state}LogDirectoryCount".lower(), f"LogDirectory{state}".lower()
-    family = GaugeMetricFamily(f"{PREFIX}{name_of_each}", what, labels=LABELS)
+    family = GaugeMetricFamily(f"{PREFIX}logdirectory{state}", what, labels=LABELS)
     count = 0
     for path in paths:
         count += path in those
         family.add_metric((str(path),), path in those)
     yield family
-    yield GaugeMetricFamily(f"{PREFIX}{name}", f"Log directories: {state.lower()}.", value=count)
+    yield GaugeMetricFamily(f"{PREFIX}{state}logdirectorycount", f"Log directories: {state}.", value=count)
 
 
 def _space(directories: Sequence[LogDirectory]) -> Iterable[Metric]:

@@ -74,8 +74,7 @@ class Background:
         """The log cleaner; None before it has started."""
         self._metrics: MetricsEndpoint | None = None
         self.metrics_tls: MetricsTls | None = None
-        self._loop_delay: LoopDelay | None = None
-        self._loop_load: LoopLoad | None = None
+        self._of_loop: Sequence[LoopDelay | LoopLoad] = ()
         self._worker_code = WorkerCode()
         self._cleaner_config: Callable[[], ServerConfig] | None = None
         """The current configuration, for the log cleaner; None if it is not enabled."""
@@ -148,10 +147,10 @@ class Background:
         )
         replicas = ReplicaMetrics(replica_sources)
         logs = LogMetrics(self._directories, state, self._clock_ms)
-        self._loop_delay, self._loop_load = LoopDelay(), LoopLoad()
-        for of_loop in (self._loop_delay, self._loop_load):
-            of_loop.start(asyncio.get_running_loop())
-        of_process: list[MetricsSource] = [ProcessMetrics(), self._loop_delay, self._loop_load]
+        self._of_loop = LoopDelay(), LoopLoad()
+        for one in self._of_loop:
+            one.start(asyncio.get_running_loop())
+        of_process: list[MetricsSource] = [ProcessMetrics(), *self._of_loop]
         sources = [*of_process, *served, replicas, logs, DirectoryMetrics(log_dirs)]
         if config.get_boolean("odradek.metrics.ssl.enable"):
             from ..security.metrics_tls import MetricsTls
@@ -191,10 +190,8 @@ class Background:
             await asyncio.wait([self._removing])
         if self._metrics is not None:
             self._metrics.stop()
-        if self._loop_delay is not None:
-            self._loop_delay.stop()
-        if self._loop_load is not None:
-            self._loop_load.stop()
+        for one in self._of_loop:
+            one.stop()
         if self.cleaner is not None:
             await self.cleaner.stop()
 
