@@ -13,6 +13,15 @@ class StorageError(KafkaError):
         super().__init__(ErrorCode.KAFKA_STORAGE_ERROR, message)
 
 
+class UnsupportedBatchError(KafkaError):
+    """A log has a whole batch with a correct checksum that this version can't read: its partition is not served, and
+    its files stay as they are.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, message)
+
+
 class OffsetOutOfRangeError(KafkaError):
     """An offset before the log's start or after its end."""
 

@@ -8,13 +8,13 @@ partition: creating its files takes 0.5 to 3 ms. Source: ``ReplicaManager.applyD
 import logging
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import islice
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.internal_topics import INTERNAL_TOPICS
 from ...protocol.steps import Steps
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.directory.log_directory import LogDirectory
-from ...storage.errors import StorageError
 from ...storage.log.log import Log
 from ...storage.log.log_config import LogConfig
 from ..metadata.image import NO_LEADER, PartitionImage, TopicImage
@@ -222,23 +222,20 @@ class HostedReplicas:
     def open_some(self, count: int) -> bool:
         """Opens the logs of up to ``count`` partitions that were not used since the start.
 
-        Returns False once all are open. Partitions whose log can't be opened answer KAFKA_STORAGE_ERROR. Retention and
-        the cleaner work on open logs only, and damage should be found early.
+        Returns False once all are open. A partition whose log can't be opened answers the error's code. Retention
+        and the cleaner work on open logs only, and damage should be found early.
         """
         for directory in self._directories.online:
-            for (topic, index), found in list(directory.found.items())[:count]:
+            for (topic, index), found in list(islice(directory.unopened(), count)):
                 try:
                     self.logs.open_found(directory, topic, index, found.topic_id)
-                except StorageError as error:
-                    directory.found.pop((topic, index), None)
-                    logger.error("%s-%d can't be opened: %s", topic, index, error)
-                    partition = self._partitions.find(topic, index)
-                    if partition is not None:
-                        partition.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
+                except KafkaError as error:
+                    directory.unreadable[topic, index] = error.with_traceback(None)
+                    logger.error("%s-%d is not served: %s", topic, index, error.message)
                 count -= 1
             if count <= 0:
                 return True
-        return any(directory.found for directory in self._directories.online)
+        return any(True for directory in self._directories.online for _ in directory.unopened())
 
     def directory_failed(self, directory: LogDirectory) -> list[Partition]:
         """Makes the partitions of a directory answer KAFKA_STORAGE_ERROR before it goes offline. Returns them."""

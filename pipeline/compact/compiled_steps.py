@@ -72,8 +72,12 @@ class CompiledSteps:
         """The empty indexes of a new segment."""
         return CompiledIndexes(base_offset, index_interval_bytes)
 
-    def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> "CompiledSifting":
+    def sift(
+        self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput
+    ) -> "CompiledSifting | PlainSifting":
         """Decides for each record of the first of these batches whether it stays."""
+        if chunk.is_converted:  # messages of format 0 and 1 have rules of their own
+            return PlainSifting(chunk, batches, order, self._sift_limits, _latest_among)
         return CompiledSifting(chunk, batches, order, self._sift_limits, self._walk_limits)
 
     def mark(self, chunk: BatchChunk, batches: Sequence[int], offset_map: OffsetMap, marks: RecordMarks) -> None:

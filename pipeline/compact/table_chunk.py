@@ -74,6 +74,8 @@ def _fill(data: Bytes, least: int, left: int, table: Int64s) -> tuple[int, int, 
     while position + 61 <= len(data):
         length = _int32(data, position + 8)
         base_offset = _int64(data, position)
+        if count and data[position + 16] < 2:
+            return count, position, least, records, is_plain, True
         if data[position + 16] != 2 or length < 49 or base_offset < least or base_offset > 1 << 62:
             return count, position, least, records, is_plain, False
         end = position + length + 12
@@ -103,7 +105,8 @@ def _fill(data: Bytes, least: int, left: int, table: Int64s) -> tuple[int, int, 
         least = base_offset + delta + 1
         position = end
         count += 1
-    return count, position, least, records, is_plain, position == len(data) or len(data) < left
+    is_legacy = count > 0 and position + 16 < len(data) and data[position + 16] < 2
+    return count, position, least, records, is_plain, position == len(data) or len(data) < left or is_legacy
 
 
 class TableChunk(BatchChunk):
@@ -118,8 +121,7 @@ class TableChunk(BatchChunk):
     def take_batches(self, least: int, size: int, *, checks_crcs: bool) -> tuple[int, int]:
         """Parses the whole batches in the data. Returns (offset after the last batch, index after it).
 
-        `least`: the lowest valid offset of the first batch. Raises CorruptRecordError,
-        UnsupportedForMessageFormatError.
+        `least`: the lowest valid offset of the first batch. Raises CorruptRecordError.
         """
         table = numpy.empty((len(self.data) // LEAST_BATCH, COLUMNS), dtype=numpy.int64)
         data = numpy.frombuffer(self.data, dtype=numpy.uint8)

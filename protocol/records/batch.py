@@ -1,12 +1,16 @@
 """The header of a record batch: reads it, checks it, and writes offset and leader epoch in place.
 
-Owns: the 61 bytes before the records (described in docs/log-format.md). Never does: decompressing, reading a record.
-Invariants: if `read_header` returns, the whole batch lies inside the buffer; malformed bytes raise only the errors of
-`errors.py`. Source: KIP-98, Kafka's DefaultRecordBatch, ByteBufferLogInputStream.
+Owns: the 61 bytes before the records (described in docs/log-format.md), and the fields of a message of format 0 or 1
+before its key. Such a message counts as a batch: of one record, or of those that are compressed in its value (a
+wrapper). Kafka before 0.11 wrote them; nothing here writes them but the conversion for old clients and the cleaner.
+Never does: decompressing, reading a record. Invariants: if `read_header` returns, the whole batch lies inside the
+buffer; malformed bytes raise only the errors of `errors.py`. Source: KIP-98, KIP-32, Kafka's DefaultRecordBatch,
+AbstractLegacyRecordBatch, ByteBufferLogInputStream.
 
 Costs: reading a header is one unpack (under 1 us); CRC-32C runs at about 10 GB/s; `stamp` is two writes.
 """
 
+import zlib
 from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
@@ -14,7 +18,7 @@ from typing import NamedTuple
 from .buffers import Buffer as Buffer
 from .checksum import crc32c
 from .compression import CompressionType, compression_type_of
-from .errors import CorruptRecordError, UnsupportedForMessageFormatError
+from .errors import CorruptRecordError, UnknownMagicError
 
 # Bytes from the start of the batch.
 BASE_OFFSET_POSITION = 0
@@ -35,6 +39,10 @@ LOG_OVERHEAD = 12  # the bytes of base offset and batch length, which batch_leng
 HEADER_UP_TO_MAGIC_SIZE = 17
 
 MAGIC = 2
+SMALLEST_LENGTHS = (14, 22, BATCH_HEADER_SIZE - LOG_OVERHEAD)
+"""By magic: the smallest value of the length field. Messages of format 0 and 1 have it with null key and value."""
+UNKNOWN_COUNT = -1
+"""The records_count of a wrapper: it must be decompressed to know."""
 NO_TIMESTAMP = -1
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
@@ -49,13 +57,24 @@ CONTROL_FLAG = 0x20
 DELETE_HORIZON_FLAG = 0x40
 
 HEADER = Struct(">qiibIhiqqqhii")
+_MESSAGE = Struct(">qiIbb")
+"""A message of format 0 or 1 up to its attributes: offset, length of what follows, CRC-32, magic, attributes. In format
+1 the timestamp follows.
+"""
+_LEGACY_CRC_END = 16
+_LEGACY_TIMESTAMP_POSITION = 18
+_LEGACY_ATTRIBUTES_MASKS = (COMPRESSION_TYPE_MASK, COMPRESSION_TYPE_MASK | LOG_APPEND_TIME_FLAG)
 INT64 = Struct(">q")
 INT32 = Struct(">i")
 UINT32 = Struct(">I")
 
 
 class BatchHeader(NamedTuple):
-    """The fields of a batch header, in the order of the bytes. Times are ms since 1970; -1 means none."""
+    """The fields of a batch header, in the order of the bytes. Times are ms since 1970; -1 means none.
+
+    A message of format 0 or 1 has no epoch, producer or sequence (-1). Of a wrapper (`is_wrapper`) only the last
+    offset is known: it is the base offset too, and records_count is UNKNOWN_COUNT.
+    """
 
     base_offset: int
     batch_length: int
@@ -104,6 +123,16 @@ class BatchHeader(NamedTuple):
         return self.attributes & COMPRESSION_TYPE_MASK != 0
 
     @property
+    def is_legacy(self) -> bool:
+        """Whether this is a message of format 0 or 1."""
+        return self.magic < MAGIC
+
+    @property
+    def is_wrapper(self) -> bool:
+        """Whether this is a compressed message of format 0 or 1, which has other messages as its value."""
+        return self.magic < MAGIC and self.attributes & COMPRESSION_TYPE_MASK != 0
+
+    @property
     def is_log_append_time(self) -> bool:
         """Whether the broker has set the time: the timestamp of every record is then max_timestamp (LogAppendTime)."""
         return self.attributes & LOG_APPEND_TIME_FLAG != 0
@@ -149,43 +178,59 @@ def decrement_sequence(sequence: int, decrement: int) -> int:
 def batch_size(buffer: Buffer, position: int = 0, end: int | None = None) -> int | None:
     """The size in bytes of the batch at `position`, with header; None if there are fewer than the 17 bytes up to magic.
 
-    The batch itself may be incomplete. Raises CorruptRecordError for an impossible length or an unknown magic,
-    UnsupportedForMessageFormatError for message format 0 or 1.
+    The batch itself may be incomplete. Raises CorruptRecordError for an impossible length, UnknownMagicError for a
+    magic above 2.
     """
     limit = len(buffer) if end is None else end
     if limit - position < HEADER_UP_TO_MAGIC_SIZE:
         return None
     length = INT32.unpack_from(buffer, position + BATCH_LENGTH_POSITION)[0]
-    if buffer[position + MAGIC_POSITION] != MAGIC or length < BATCH_HEADER_SIZE - LOG_OVERHEAD:
-        raise _not_a_batch(length, buffer[position + MAGIC_POSITION], position)
+    magic = buffer[position + MAGIC_POSITION]
+    if magic > MAGIC or length < SMALLEST_LENGTHS[magic]:
+        raise _not_a_batch(length, magic, position)
     return int(length) + LOG_OVERHEAD
 
 
 def leader_epoch_at(buffer: Buffer, position: int) -> int:
-    """The partition leader epoch of the batch at `position`; call :func:`batch_size` first, which checks the batch."""
+    """The partition leader epoch of the batch at `position`, -1 for a message of format 0 or 1.
+
+    Call :func:`batch_size` first, which checks the batch.
+    """
+    if buffer[position + MAGIC_POSITION] < MAGIC:
+        return NO_PARTITION_LEADER_EPOCH
     return int(INT32.unpack_from(buffer, position + PARTITION_LEADER_EPOCH_POSITION)[0])
 
 
 def read_header(buffer: Buffer, position: int = 0, end: int | None = None) -> BatchHeader:
     """The header of the whole batch that starts at `position` and lies before `end` (None: the end of the buffer).
 
-    Raises CorruptRecordError when the batch is cut short, its length impossible or its magic unknown,
-    UnsupportedForMessageFormatError for message format 0 or 1. The CRC is not checked.
+    Raises CorruptRecordError when the batch is cut short or its length impossible, UnknownMagicError for a magic above
+    2. The CRC is not checked.
     """
     limit = len(buffer) if end is None else end
     available = limit - position
-    if available < BATCH_HEADER_SIZE:
-        batch_size(buffer, position, limit)  # raises for an old format or a wrong magic, the more helpful errors
+    if available >= BATCH_HEADER_SIZE:
+        header = BatchHeader._make(HEADER.unpack_from(buffer, position))
+        if header.magic == MAGIC and SMALLEST_LENGTHS[MAGIC] <= header.batch_length <= available - LOG_OVERHEAD:
+            return header
+    size = batch_size(buffer, position, limit)
+    if size is None:
         raise CorruptRecordError(f"{available} bytes are left at {position}, a batch header has {BATCH_HEADER_SIZE}")
-    header = BatchHeader._make(HEADER.unpack_from(buffer, position))
-    length = header.batch_length
-    if header.magic != MAGIC or length < BATCH_HEADER_SIZE - LOG_OVERHEAD:
-        raise _not_a_batch(length, header.magic & 0xFF, position)
-    if length + LOG_OVERHEAD > available:
-        raise CorruptRecordError(
-            f"the batch at {position} has {length + LOG_OVERHEAD} bytes, only {available} are left"
-        )
-    return header
+    if size > available:
+        raise CorruptRecordError(f"the batch at {position} has {size} bytes, only {available} are left")
+    return legacy_header(buffer, position)
+
+
+def legacy_header(buffer: Buffer, position: int) -> BatchHeader:
+    """The header of the message of format 0 or 1 at `position`. Its first 26 bytes must lie in the buffer."""
+    offset, length, crc, magic, attributes = _MESSAGE.unpack_from(buffer, position)
+    timestamp = INT64.unpack_from(buffer, position + _LEGACY_TIMESTAMP_POSITION)[0] if magic else NO_TIMESTAMP
+    attributes &= _LEGACY_ATTRIBUTES_MASKS[magic]
+    count = UNKNOWN_COUNT if attributes & COMPRESSION_TYPE_MASK else 1
+    none = NO_PARTITION_LEADER_EPOCH
+    return BatchHeader(
+        offset, length, none, magic, crc, attributes, 0, timestamp, timestamp, none, none, none, count
+    )  # fmt: skip
 
 
 def iterate_headers(buffer: Buffer, position: int = 0, end: int | None = None) -> Iterator[tuple[int, BatchHeader]]:
@@ -200,17 +245,26 @@ def iterate_headers(buffer: Buffer, position: int = 0, end: int | None = None) -
         header = new(BatchHeader, unpack(buffer, position))
         size = header.batch_length + LOG_OVERHEAD
         if header.magic != MAGIC or size < BATCH_HEADER_SIZE:
-            raise _not_a_batch(header.batch_length, header.magic & 0xFF, position)
+            break
         if size > limit - position:
             return
         yield position, header
         position += size
-    batch_size(buffer, position, limit)  # the rest is too short for a batch; raises if it is not the start of one
+    # A message of format 0 or 1, bytes that are no batch, or fewer bytes than the header of a batch has.
+    while (found := batch_size(buffer, position, limit)) is not None and found <= limit - position:
+        yield position, read_header(buffer, position, limit)
+        position += found
 
 
 def crc_of(buffer: Buffer, position: int, header: BatchHeader) -> int:
-    """The CRC-32C of the bytes after the CRC field; it does not cover base offset, length and leader epoch."""
-    return crc32c(memoryview(buffer)[position + ATTRIBUTES_POSITION : position + header.batch_length + LOG_OVERHEAD])
+    """The checksum of the bytes that the batch's CRC field covers: CRC-32C of those after it.
+
+    It does not cover base offset, length and leader epoch. Messages of format 0 and 1 have CRC-32.
+    """
+    end = position + header.batch_length + LOG_OVERHEAD
+    if header.magic < MAGIC:
+        return zlib.crc32(memoryview(buffer)[position + _LEGACY_CRC_END : end])
+    return crc32c(memoryview(buffer)[position + ATTRIBUTES_POSITION : end])
 
 
 def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
@@ -226,12 +280,10 @@ def stamp(buffer: bytearray | memoryview, position: int, base_offset: int, parti
     INT32.pack_into(buffer, position + PARTITION_LEADER_EPOCH_POSITION, partition_leader_epoch)
 
 
-def _not_a_batch(length: int, magic: int, position: int) -> CorruptRecordError | UnsupportedForMessageFormatError:
-    """The error for a length or magic that no batch of format 2 has."""
-    if magic in (0, 1) and length >= 14:  # 14: the smallest length of a message of format 0 (LegacyRecord)
-        return UnsupportedForMessageFormatError(f"message format {magic} at {position} is not supported, only {MAGIC}")
-    if magic != MAGIC:
-        return CorruptRecordError(f"Invalid magic found in record: {magic} at {position}")
+def _not_a_batch(length: int, magic: int, position: int) -> CorruptRecordError:
+    """The error for a length or magic that no batch has."""
+    if magic > MAGIC:
+        return UnknownMagicError(f"Invalid magic found in record: {magic} at {position}")
     return CorruptRecordError(
         f"the length field of the batch at {position} says {length + LOG_OVERHEAD} bytes, fewer than a batch header has"
     )

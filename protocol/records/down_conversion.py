@@ -1,35 +1,23 @@
 """Converts record batches to messages of format 0 or 1, for clients older than Kafka 0.11 (Fetch versions 0 to 3).
 
-    message   int64 offset; int32 length of what follows; uint32 CRC-32 of what follows it; int8 magic (0 or 1);
-              int8 attributes (compression, in format 1 0x08: log append time); int64 timestamp, in format 1 only;
-              int32 key length, key; int32 value length, value (a length of -1: null)
-
-Each uncompressed record becomes one message. A compressed batch becomes one message, the wrapper, with the offset of
-the last record; its value is the compressed messages, whose offsets are relative to the first in format 1, absolute in
-format 0. Headers, producer ids, sequences and control batches can't be represented, and are left out. lz4 in format 0
-has the wrong frame checksum that clients expect. zstd is refused. Never writes more than one batch beyond the limit.
+Each uncompressed record becomes one message (:mod:`.legacy` has the layout). A compressed batch becomes one wrapper. A
+stored message of the wanted format, or an older one, stays as it is. Headers, producer ids, sequences and control
+batches can't be represented, and are left out. lz4 in format 0 has the wrong frame checksum that clients expect. zstd
+is refused. Never writes more than one batch beyond the limit.
 Source: Kafka 3.9's RecordsUtil.downConvert, MemoryRecordsBuilder, LegacyRecord; KIP-31, KIP-32.
 """
 
-import zlib
 from itertools import chain
-from struct import Struct
 from typing import NamedTuple
 
 from ..steps import Steps
 from .batch import LOG_APPEND_TIME_FLAG, NO_TIMESTAMP, BatchHeader, Buffer, iterate_headers
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType, Compressor, compressor
 from .errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError, UnsupportedCompressionTypeError
+from .legacy import encode_message
 from .record import RECORDS_A_STEP, iterate_records
 
 MAGIC_V0 = 0
-
-_OFFSET_AND_LENGTH = Struct(">qi")
-_CRC = Struct(">I")
-_START = (Struct(">bb"), Struct(">bbq"))
-"""By format: magic, attributes, and in format 1 the timestamp."""
-_LENGTH = Struct(">i")
-_NULL = _LENGTH.pack(-1)
 
 _NOT_CONVERTIBLE = (CorruptRecordError, InvalidRecordError, RecordTooLargeError, UnsupportedCompressionTypeError)
 
@@ -80,6 +68,8 @@ def _convert(
     batches: Buffer, position: int, header: BatchHeader, magic: int, first_offset: int, max_decompressed_size: int
 ) -> Steps[bytes]:
     """Converts one batch to messages; b"" if it has no records from ``first_offset`` on."""
+    if header.magic <= magic:
+        return bytes(memoryview(batches)[position : position + header.size_in_bytes])
     compression = header.compression_type
     if compression == CompressionType.ZSTD:
         raise UnsupportedCompressionTypeError(f"zstd can't be converted down to message format {magic}")
@@ -90,7 +80,7 @@ def _convert(
     if compression == CompressionType.NONE:
         for offset, timestamp, key, value, _ in records:
             if offset >= first_offset:
-                messages.append(_message(magic, time_flag, offset, timestamp, key, value))
+                messages.append(encode_message(magic, time_flag, offset, timestamp, key, value))
                 if len(messages) == RECORDS_A_STEP:
                     converted += b"".join(messages)
                     messages.clear()
@@ -106,14 +96,14 @@ def _convert(
     compressed = _compressor(compression, magic)
     for last_offset, timestamp, key, value, _ in chain((first,), records):
         newest = max(newest, timestamp)
-        messages.append(_message(magic, time_flag, last_offset - base_offset, timestamp, key, value))
+        messages.append(encode_message(magic, time_flag, last_offset - base_offset, timestamp, key, value))
         if len(messages) == RECORDS_A_STEP:
             converted += compressed.add(b"".join(messages))
             messages.clear()
             yield
     converted += compressed.add(b"".join(messages))
     converted += compressed.finish()
-    return _message(magic, compression | time_flag, last_offset, newest, None, bytes(converted))
+    return encode_message(magic, compression | time_flag, last_offset, newest, None, bytes(converted))
 
 
 def _compressor(compression: CompressionType, magic: int) -> Compressor:
@@ -122,12 +112,3 @@ def _compressor(compression: CompressionType, magic: int) -> Compressor:
 
         return Lz4CompressorOfFormat0()
     return compressor(compression)
-
-
-def _message(magic: int, attributes: int, offset: int, timestamp: int, key: bytes | None, value: bytes | None) -> bytes:
-    """Encodes one message."""
-    start = _START[0].pack(0, attributes) if magic == MAGIC_V0 else _START[1].pack(magic, attributes, timestamp)
-    key_part = _NULL if key is None else _LENGTH.pack(len(key)) + key
-    value_part = _NULL if value is None else _LENGTH.pack(len(value)) + value
-    body = b"".join((start, key_part, value_part))
-    return b"".join((_OFFSET_AND_LENGTH.pack(offset, len(body) + _CRC.size), _CRC.pack(zlib.crc32(body)), body))

@@ -13,6 +13,10 @@ class CorruptRecordError(KafkaError):
         super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
 
 
+class UnknownMagicError(CorruptRecordError):
+    """A magic above 2: bytes that are not a batch, or a batch of a later message format."""
+
+
 class InvalidRecordError(KafkaError):
     """The batch is complete, but counts, offsets, sequence or records are invalid (Kafka's InvalidRecordException)."""
 
@@ -25,13 +29,6 @@ class RecordTooLargeError(KafkaError):
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.MESSAGE_TOO_LARGE, message)
-
-
-class UnsupportedForMessageFormatError(KafkaError):
-    """Message format version 0 or 1 (before Kafka 0.11), which this project neither reads nor writes."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, message)
 
 
 class UnsupportedCompressionTypeError(KafkaError):

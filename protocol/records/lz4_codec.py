@@ -84,10 +84,14 @@ def decompress_lz4(data: Buffer, max_size: int) -> bytes:
     return b"".join(lz4_chunks(data, max_size))
 
 
-def lz4_chunks(buffer: Buffer, max_size: int) -> Iterator[bytes]:
-    """As `decompress_lz4`, but yields a block at a time: 4 MiB at most, 64 KiB from Kafka."""
+def lz4_chunks(buffer: Buffer, max_size: int, *, checks_header: bool = True) -> Iterator[bytes]:
+    """As `decompress_lz4`, but yields a block at a time: 4 MiB at most, 64 KiB from Kafka.
+
+    `checks_header`: False for message format 0, whose header checksum may be wrong (Lz4BlockInputStream's
+    `ignoreFlagDescriptorChecksum`).
+    """
     data = memoryview(buffer)
-    flags, block_size, position = _read_frame_start(data)
+    flags, block_size, position = _read_frame_start(data, checks_header)
     checksum_size = 4 if flags & _BLOCK_CHECKSUM else 0
     size = 0
     while True:
@@ -117,7 +121,7 @@ def lz4_chunks(buffer: Buffer, max_size: int) -> Iterator[bytes]:
         position = end
 
 
-def _read_frame_start(data: memoryview) -> tuple[int, int, int]:
+def _read_frame_start(data: memoryview, checks_header: bool) -> tuple[int, int, int]:
     """Checks the frame header as Kafka does; returns (flags, largest block in bytes, position of the first block)."""
     if len(data) < 7:
         raise InvalidRecordError("lz4 frame ends inside its header")
@@ -133,7 +137,7 @@ def _read_frame_start(data: memoryview) -> tuple[int, int, int]:
     position = 14 if flags & _CONTENT_SIZE else 6
     if len(data) <= position:
         raise InvalidRecordError("lz4 frame ends inside its header")
-    if data[position] != _header_checksum(bytes(data[4:position])):
+    if checks_header and data[position] != _header_checksum(bytes(data[4:position])):
         raise InvalidRecordError("lz4 frame has a wrong header checksum")
     return flags, 1 << (2 * (descriptor >> 4) + 8), position + 1
 

@@ -5,7 +5,8 @@
     header   varint key length, key (UTF-8); varint value length, value
 
 A length below 0 means null (a header's key can't be null). Deltas are relative to the batch's base timestamp and base
-offset. Malformed bytes raise InvalidRecordError. Source: Kafka's DefaultRecord and DefaultRecordBatch.
+offset. Malformed bytes raise InvalidRecordError. Messages of format 0 and 1 (:mod:`.legacy`) are records without
+headers. Source: Kafka's DefaultRecord and DefaultRecordBatch.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from .batch import BATCH_HEADER_SIZE, BatchHeader, Buffer, read_header
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, decompress, decompressed_chunks
 from .cut_record import CutRecord
 from .errors import InvalidRecordError
+from .legacy import iterate_messages
 from .varint import MAX_INT64, MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint, decode_varlong, wrap_int64
 
 SMALLEST_RECORD_SIZE = 7  # one byte for each of length, attributes, two deltas, key, value and headers
@@ -59,6 +61,8 @@ def iterate_records(
     """
     if header is None:
         header = read_header(buffer, position)
+    if header.is_legacy:
+        return _legacy_records(buffer, header, position, max_decompressed_size)
     if header.records_count == 0:
         return iter(())
     return _records_in(section_chunks(buffer, header, position, max_decompressed_size), header)
@@ -72,9 +76,12 @@ def iterate_outlines(
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
 ) -> Iterator[Record]:
     """As `iterate_records`, but each value that is not null is b"", so that a large value is not held in memory."""
-    if header.records_count == 0:
+    if header.is_legacy:
+        records = _legacy_records(buffer, header, position, max_decompressed_size)
+    elif header.records_count == 0:
         return iter(())
-    records = _records_in(section_chunks(buffer, header, position, max_decompressed_size), header, _outline)
+    else:
+        records = _records_in(section_chunks(buffer, header, position, max_decompressed_size), header, _outline)
     return (record if not record.value else record._replace(value=b"") for record in records)
 
 
@@ -89,6 +96,10 @@ def iterate_in_parts(
 
     Such a record has b"" as its value. For a record within one chunk, parts is None and the value is in the record.
     """
+    if header.is_legacy:
+        for record in _legacy_records(buffer, header, position, max_decompressed_size):
+            yield record, None
+        return
     if header.records_count == 0:
         return
     parts: list[bytes] | None = None
@@ -127,6 +138,11 @@ def records_section(
     with memoryview(buffer) as view:
         section = bytes(view[position + BATCH_HEADER_SIZE : position + header.size_in_bytes])
     return decompress(header.compression_type, section, max_decompressed_size)
+
+
+def _legacy_records(buffer: Buffer, header: BatchHeader, position: int, max_decompressed_size: int) -> Iterator[Record]:
+    for offset, timestamp, key, value in iterate_messages(buffer, header, position, max_decompressed_size):
+        yield Record(offset, timestamp, key, value, [])
 
 
 def _outline(cut: CutRecord) -> bytes | None:

@@ -13,6 +13,7 @@ from .batch import BatchHeader, Buffer
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE
 from .cut_record import CutRecord
 from .errors import InvalidRecordError
+from .legacy import iterate_messages
 from .record import SMALLEST_RECORD_SIZE, check_base, read_fields, refuse_rest, section_chunks
 from .varint import MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint, wrap_int64
 
@@ -32,6 +33,9 @@ def iterate_facts(
     Raises InvalidRecordError for malformed records or compression; RecordTooLargeError when the records decompress to
     more than `max_decompressed_size` bytes.
     """
+    if header.is_legacy:
+        messages = iterate_messages(buffer, header, position, max_decompressed_size)
+        return ((offset, timestamp, key is not None) for offset, timestamp, key, _ in messages)
     if header.records_count == 0:
         return iter(())
     return facts_in(section_chunks(buffer, header, position, max_decompressed_size), header)

@@ -28,7 +28,6 @@ from .errors import (
     InvalidRecordError,
     RecordTooLargeError,
     UnsupportedCompressionTypeError,
-    UnsupportedForMessageFormatError,
 )
 from .first_record import check_count
 from .record import SMALLEST_RECORD_SIZE
@@ -54,23 +53,22 @@ def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
             compression = header.attributes & COMPRESSION_TYPE_MASK
             if compression < ZSTD or (compression == ZSTD and produce_version >= FIRST_PRODUCE_VERSION_WITH_ZSTD):
                 return header  # nearly every request; the code below finds the error of the others
-    try:
-        size = batch_size(buffer)
-        if size is None or size > len(buffer):
-            raise InvalidRecordError(
-                f"Produce requests with version {produce_version} must have at least one record batch per partition"
-            )
-        header = read_header(buffer)
-        if header.compression_type == CompressionType.ZSTD and produce_version < FIRST_PRODUCE_VERSION_WITH_ZSTD:
-            raise UnsupportedCompressionTypeError(
-                f"Produce requests with version {produce_version} are not allowed to use ZStandard compression"
-            )
-        following = batch_size(buffer, size)
-    except UnsupportedForMessageFormatError as error:
+    size = batch_size(buffer)
+    if size is None or size > len(buffer):
+        raise InvalidRecordError(
+            f"Produce requests with version {produce_version} must have at least one record batch per partition"
+        )
+    header = read_header(buffer)
+    if header.is_legacy:
         raise InvalidRecordError(
             f"Produce requests with version {produce_version} are only allowed to contain record batches with "
             "magic version 2"
-        ) from error
+        )
+    if header.compression_type == CompressionType.ZSTD and produce_version < FIRST_PRODUCE_VERSION_WITH_ZSTD:
+        raise UnsupportedCompressionTypeError(
+            f"Produce requests with version {produce_version} are not allowed to use ZStandard compression"
+        )
+    following = batch_size(buffer, size)
     if following is not None and following <= len(buffer) - size:
         raise InvalidRecordError(
             f"Produce requests with version {produce_version} are only allowed to contain exactly one record batch "

@@ -1,8 +1,9 @@
 """Reads and checks a segment in chunks of whole batches, for a pass over a partition.
 
-Never decodes a record. Memory: one chunk, or one batch if that is larger. Invariants: every batch of a chunk is whole,
-and its base offset is after the previous batch's last offset; its CRC is right, if CRCs are checked. Source: Kafka's
-Cleaner (readBuffer, which grows to the largest batch: growBuffersOrFail), which does not check CRCs.
+Never decodes a record, but for messages of format 0 and 1: these become batches as they are read, as Kafka's cleaner
+writes them. Memory: one chunk, or one batch if that is larger. Invariants: every batch of a chunk is whole, and its
+base offset is after the previous batch's last offset; its CRC is right, if CRCs are checked. Source: Kafka's Cleaner
+(readBuffer, which grows to the largest batch: growBuffersOrFail), which does not check CRCs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,12 +17,16 @@ from ...protocol.records.batch import (
     HEADER,
     LOG_OVERHEAD,
     MAGIC,
+    MAGIC_POSITION,
     TRANSACTIONAL_FLAG,
     BatchHeader,
     batch_size,
+    check_crc,
+    read_header,
 )
 from ...protocol.records.checksum import crc32c
-from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
+from ...protocol.records.errors import CorruptRecordError
+from ...protocol.records.up_conversion import up_convert
 from ..files.files import READ_ONLY, Files
 from .cleaned_indexes import IndexedBatches
 from .pace import Pace
@@ -32,7 +37,17 @@ _LEAST_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
 class BatchChunk:
     """Adjacent whole batches. `position`: the byte in the file where the first one begins."""
 
-    __slots__ = ("data", "first_record", "headers", "is_plain", "path", "position", "record_count", "starts")
+    __slots__ = (
+        "data",
+        "first_record",
+        "headers",
+        "is_converted",
+        "is_plain",
+        "path",
+        "position",
+        "record_count",
+        "starts",
+    )
 
     def __init__(self, path: Path, position: int, data: memoryview, first_record: int) -> None:
         self.path = path
@@ -46,12 +61,14 @@ class BatchChunk:
         self.headers: Sequence[BatchHeader] = []
         self.is_plain = False
         """True if all batches hold data, none is transactional and none is empty."""
+        self.is_converted = False
+        """True if the file has messages of format 0 or 1 in place of these batches."""
 
     def take_batches(self, least: int, size: int, *, checks_crcs: bool) -> tuple[int, int]:
         """Parses the whole batches in the data.
 
         `least`: the lowest valid offset of the first batch; `size`: the size of the file in bytes. Returns (offset
-        after the last batch, index after it). Raises CorruptRecordError, UnsupportedForMessageFormatError.
+        after the last batch, index after it). Stops before a message of format 0 or 1. Raises CorruptRecordError.
         """
         headers: list[BatchHeader] = []
         starts: list[int] = []
@@ -134,7 +151,7 @@ def read_chunks(
     """The batches of a segment's file of `size` bytes, about `buffer_bytes` of them at a time.
 
     A caller may skip the CRCs if it reads the same batches again before it uses the result (latest_records.py). Raises
-    CorruptRecordError and UnsupportedForMessageFormatError that name file, position and offset; OSError.
+    CorruptRecordError and InvalidRecordError that name file, position and offset; OSError.
     """
     fd = files.open(path, READ_ONLY)
     try:
@@ -145,13 +162,18 @@ def read_chunks(
             data = files.read(fd, min(wanted, size - position), position)
             if len(data) < min(wanted, size - position):
                 raise CorruptRecordError(f"{path}: the file ends at {position + len(data)}, not at {size}")
-            chunk = chunk_type(path, position, memoryview(data), records)
-            least, end = chunk.take_batches(least, size, checks_crcs=checks_crcs)
+            converted, end = _converted(path, position, memoryview(data), size)
+            chunk = chunk_type(path, position, memoryview(converted if end else data), records)
+            if end:
+                chunk.is_converted = True
+                least, _ = chunk.take_batches(least, position + len(converted), checks_crcs=False)
+            elif not _is_legacy(chunk.data):
+                least, end = chunk.take_batches(least, size, checks_crcs=checks_crcs)
             if chunk.headers:
-                pace.read(end)
+                pace.read(position + end)
                 records += chunk.record_count
                 yield chunk
-            wanted = buffer_bytes if chunk.headers else _wanted(chunk, buffer_bytes)
+            wanted = buffer_bytes if end else _wanted(chunk, buffer_bytes)
             position += end
     finally:
         files.close(fd)
@@ -162,6 +184,38 @@ def _wanted(chunk: BatchChunk, buffer_bytes: int) -> int:
     size = batch_size(chunk.data)
     assert size is not None
     return max(size, buffer_bytes)
+
+
+def _is_legacy(data: memoryview) -> bool:
+    return len(data) > MAGIC_POSITION and data[MAGIC_POSITION] < MAGIC
+
+
+def _converted(path: Path, position: int, data: memoryview, size: int) -> tuple[bytes, int]:
+    """The batches for the whole messages of format 0 or 1 at the start of `data`, and the number of bytes they have.
+
+    `size`: the size of the file. Raises CorruptRecordError, InvalidRecordError, RecordTooLargeError with the place.
+    """
+    batches: list[bytes] = []
+    start = 0
+    while _is_legacy(data[start:]):
+        offset = int.from_bytes(data[start : start + 8], "big", signed=True)
+        try:
+            message_size = batch_size(data, start)
+            assert message_size is not None, "its magic lies in the data"
+            if position + start + message_size > size:
+                left = size - position - start
+                raise CorruptRecordError(f"the batch has {message_size} bytes, only {left} are left")
+            if start + message_size > len(data):
+                break
+            header = read_header(data, start)
+            check_crc(data, start, header)
+            batches.append(up_convert(data, header, start))
+        except KafkaError as error:
+            raise KafkaError(
+                error.error_code, f"{place_of(path, position + start, offset)}: {error.message}"
+            ) from error
+        start += message_size
+    return b"".join(batches), start
 
 
 def _take_batches(
@@ -175,6 +229,8 @@ def _take_batches(
         header = make(unpack(data, start))
         length = header.batch_length
         if header.magic != MAGIC or length < _LEAST_LENGTH:
+            if headers and 0 <= header.magic < MAGIC:
+                return least, start
             raise _refusal(chunk, start, size)
         end = start + length + LOG_OVERHEAD
         if end > count:
@@ -188,12 +244,12 @@ def _take_batches(
         starts.append(start)
         least = header.base_offset + header.last_offset_delta + 1
         start = end
-    if start < count and chunk.position + count == size:
+    if start < count and chunk.position + count == size and not (headers and _is_legacy(data[start:])):
         raise _refusal(chunk, start, size)
     return least, start
 
 
-def _refusal(chunk: BatchChunk, start: int, size: int) -> CorruptRecordError | UnsupportedForMessageFormatError:
+def _refusal(chunk: BatchChunk, start: int, size: int) -> CorruptRecordError:
     """The error for the bytes at `start`, where no whole batch begins."""
     position = chunk.position + start
     rest = chunk.data[start:]
@@ -203,8 +259,6 @@ def _refusal(chunk: BatchChunk, start: int, size: int) -> CorruptRecordError | U
         claimed = batch_size(rest)
     except CorruptRecordError as error:
         return CorruptRecordError(f"{where}: {error.message}")
-    except UnsupportedForMessageFormatError as error:
-        return UnsupportedForMessageFormatError(f"{where}: {error.message}")
     if claimed is None or len(rest) < BATCH_HEADER_SIZE:
         return CorruptRecordError(f"{where}: {len(rest)} bytes are left, fewer than a batch header has")
     return CorruptRecordError(f"{where}: the batch has {claimed} bytes, only {size - position} are left")

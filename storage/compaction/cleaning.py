@@ -125,6 +125,7 @@ class PartitionCleaner:
             self._steps,
             offsets.first_uncleanable_offset,
             facts.last_records,
+            first_dirty_offset=offsets.first_dirty_offset,
         )
         groups = [
             CleanedGroup(group)
@@ -193,15 +194,29 @@ class PartitionCleaner:
         self, facts: PartitionFacts, group: CleanedGroup, round_: Round, latest: LatestRecords
     ) -> Iterator[Piece]:
         """The retained parts of a group's batches. Sets in the group whether anything changes."""
+        legacy_horizon_ms = self._legacy_horizon_ms(facts, round_.first_dirty_offset)
         for index, segment in enumerate(group.sources):
             following = index + 1 < len(group.sources)
             upper = group.sources[index + 1].base_offset if following else facts.next_offsets[segment.base_offset]
             round_.transactions.add_aborted(facts.aborted_between(segment.base_offset, upper))
-            order = RetentionInput(latest.of_segment(segment.base_offset), latest.latest_offset, self._now_ms)
+            order = RetentionInput(
+                latest.of_segment(segment.base_offset),
+                latest.latest_offset,
+                self._now_ms,
+                self._modified_ms(segment) <= legacy_horizon_ms,
+            )
             for chunk in self._chunks(segment):
                 for pieces, is_changed in retain(round_, chunk, order):
                     group.is_changed |= is_changed
                     yield from pieces
+
+    def _legacy_horizon_ms(self, facts: PartitionFacts, first_dirty_offset: int) -> int:
+        """The time up to which a segment's tombstones of message format 0 and 1 are removed; 0 if nothing is clean."""
+        clean = [segment for segment in facts.segments if segment.base_offset < first_dirty_offset]
+        return self._modified_ms(clean[-1]) - self._config.delete_retention_ms if clean else 0
+
+    def _modified_ms(self, segment: SegmentInfo) -> int:
+        return self._files.modified_ms(segment_path(self._directory, segment.base_offset, LOG_SUFFIX))
 
     def _keep_attributes(self, group: CleanedGroup) -> None:
         """Copies owner and mode of the first source, and the time of the last: retention uses it for records without

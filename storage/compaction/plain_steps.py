@@ -5,9 +5,10 @@ from itertools import compress
 from typing import NamedTuple
 
 from ...protocol.errors import KafkaError
-from ...protocol.records.batch import BatchHeader, Buffer
+from ...protocol.records.batch import Buffer
 from ...protocol.records.errors import RecordTooLargeError
 from ...protocol.records.record import Record
+from ...protocol.records.up_conversion import converted_batch
 from .batch_chunk import BatchChunk
 from .batch_records import (
     decode,
@@ -16,6 +17,7 @@ from .batch_records import (
     rebuilt_batch,
     rebuilt_large_batch,
     record_windows,
+    records_in,
 )
 from .cleaned_indexes import CleanedIndexes
 from .offset_map import DictionaryOffsetMap, KeyLimit, KeyRange, OffsetMap
@@ -131,7 +133,10 @@ class PlainSifting:
             header = self._chunk.headers[index]
             horizon = new_horizon_ms if self.outcomes[number] == WITH_HORIZON else header.delete_horizon_ms
             try:
-                if isinstance(kept, list):
+                if self._chunk.is_converted:
+                    stay = kept if isinstance(kept, list) else compress(records_in(self._chunk, index), kept)
+                    rebuilt.append(converted_batch(header, stay, horizon))
+                elif isinstance(kept, list):
                     rebuilt.append(rebuilt_batch(header, kept, horizon))
                 else:
                     rebuilt.append(rebuilt_large_batch(header, compress(parts_in(self._chunk, index), kept), horizon))
@@ -161,7 +166,7 @@ def _sift_whole(
         records = decode(chunk, index, limits.bytes_sifted)
     except RecordTooLargeError:
         return _sift_windows(chunk, index, order, limits, latest_among, first_record)
-    stays, without_key = _stays(chunk.headers[index], records, order, latest_among(records, first_record, order.latest))
+    stays, without_key = _stays(chunk, index, records, order, latest_among(records, first_record, order.latest))
     kept = list(compress(records, stays))
     keeps_tombstone = any(record.value is None for record in kept)
     return _Sifted(RetentionCounts(len(records), len(kept), without_key), keeps_tombstone, kept)
@@ -181,7 +186,7 @@ def _sift_windows(
     keeps_tombstone = False
     for records in record_windows(chunk, index, limits.records_held):
         is_latest = latest_among(records, first_record + len(all_stays), order.latest)
-        stays, without_key = _stays(chunk.headers[index], records, order, is_latest)
+        stays, without_key = _stays(chunk, index, records, order, is_latest)
         all_stays += bytes(stays)
         all_without_key += without_key
         keeps_tombstone = keeps_tombstone or any(record.value is None for record in compress(records, stays))
@@ -189,10 +194,13 @@ def _sift_windows(
 
 
 def _stays(
-    header: BatchHeader, records: Sequence[Record], order: RetentionInput, is_latest: Sequence[bool]
+    chunk: BatchChunk, index: int, records: Sequence[Record], order: RetentionInput, is_latest: Sequence[bool]
 ) -> tuple[list[bool], int]:
-    """(for each record whether it stays, the number of records without a key)."""
+    """(for each record of a batch whether it stays, the number of records without a key)."""
+    header = chunk.headers[index]
     drops = drops_tombstones(header.has_delete_horizon, header.base_timestamp, order.now_ms)
+    if chunk.is_converted:
+        drops = order.drops_legacy_tombstones
     end = order.latest_offset
     stays = [
         record_stays(record.offset > end, record.key is not None, latest, record.value is not None, drops)

@@ -30,6 +30,10 @@ class RetentionInput(NamedTuple):
     latest: Latest
     latest_offset: int
     now_ms: int
+    drops_legacy_tombstones: bool = False
+    """Whether tombstones of message format 0 and 1 go, which have no delete horizon: the segment was written more than
+    delete.retention.ms before the last one that is clean already (Cleaner.cleanSegments).
+    """
 
 
 class RetentionCounts(NamedTuple):

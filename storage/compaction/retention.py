@@ -43,6 +43,7 @@ class Round:
     upper_bound_offset: int
     """The first offset that this round does not clean. The batch before it stays, at least as a header."""
     last_records: Mapping[int, LastRecord]
+    first_dirty_offset: int = 0
     transactions: CleanedTransactions = field(default_factory=CleanedTransactions)
     records_read: int = 0
     records_kept: int = 0
@@ -74,7 +75,8 @@ def retain(round_: Round, chunk: BatchChunk, order: RetentionInput) -> Iterator[
         taken, rebuilt = _data_batches(round_, chunk, data, order, outcomes) if data else (0, None)
         data = data[taken:]
         end = data[0] if data else len(outcomes)
-        yield _pieces(chunk, outcomes, first, end, rebuilt), any(o is not _VERBATIM for o in outcomes[first:end])
+        is_changed = chunk.is_converted or any(outcome is not _VERBATIM for outcome in outcomes[first:end])
+        yield _pieces(chunk, outcomes, first, end, rebuilt), is_changed
         if not data:
             return
         del rebuilt  # before the next batches are sifted

@@ -13,12 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
+from ...protocol.errors import KafkaError
 from ...protocol.internal_topics import METADATA_TOPIC
 from ...protocol.steps import Steps, run_to_end
 from ...protocol.topic_partition import TopicPartition
 from ..errors import StorageError
 from ..files.descriptors import DEFAULT_MAX_OPEN, DescriptorCache
-from ..files.disk_errors import ends_directory, text_of
+from ..files.disk_errors import ends_directory, is_passing, text_of
 from ..files.file_names import DELETE_DIRECTORY_SUFFIX, STRAY_DIRECTORY_SUFFIX, partition_directory_name
 from ..files.files import Files
 from ..files.meta_properties import (
@@ -55,6 +56,10 @@ class LogDirectory:
         self.logs: dict[TopicPartition, Log] = {}
         self.found: dict[TopicPartition, FoundLog] = {}
         """Partitions that were not opened yet. After a clean stop, each is opened on first use."""
+        self.unreadable: dict[TopicPartition, KafkaError] = {}
+        """Partitions of `found` that could not be opened, with the error that their clients get. Only after a passing
+        error (`is_passing`) is one tried again before the next start.
+        """
         self.found_futures: dict[TopicPartition, FoundLog] = {}
         """Unfinished moves of replicas to this directory that an earlier run has left."""
         self.futures: dict[TopicPartition, Log] = {}
@@ -209,15 +214,19 @@ class LogDirectory:
         """Opens every partition that was found, on `threads` threads. After a kill, each is recovered.
 
         `config_for` returns the configuration of a topic. `progress` is called with (partition, partitions done,
-        total), and `reports` while a segment is checked, both on any thread. Raises StorageError,
-        CorruptCheckpointError.
+        total), and `reports` while a segment is checked, both on any thread. A partition that can't be opened is logged
+        and left in `unreadable`. Raises StorageError if the directory fails, CorruptCheckpointError.
         """
         keys = list(self.found)
         done = count(1)
 
         def open_one(key: TopicPartition) -> None:
             # It is not in use yet, so its files are released: thousands of partitions need no descriptor each.
-            self.open_log(*key, config_for(key[0]), now_ms).release_files()
+            try:
+                self.open_log(*key, config_for(key[0]), now_ms).release_files()
+            except KafkaError as error:
+                self.check_online()
+                logger.error("%s-%d is not served: %s", *key, error.message)
             if progress is not None:
                 progress(key, next(done), len(keys))
 
@@ -226,6 +235,10 @@ class LogDirectory:
             for _ in pool.map(open_one, keys):
                 pass
         self._reports = None
+
+    def unopened(self) -> Iterator[tuple[TopicPartition, FoundLog]]:
+        """The partitions that were found, and neither opened nor tried."""
+        return ((key, found) for key, found in self.found.items() if key not in self.unreadable)
 
     def holds(self, topic: str, partition: int) -> bool:
         """Whether the directory has a partition, open or not."""
@@ -247,14 +260,24 @@ class LogDirectory:
     ) -> Log:
         """Opens one partition. Creates its directory if it is missing, with `topic_id`.
 
-        Raises StorageError, CorruptCheckpointError.
+        Raises StorageError, CorruptCheckpointError; UnsupportedBatchError and CorruptRecordError for a log that can't
+        be read, again at each call.
         """
         key = topic, partition
         log = self.logs.get(key)
         if log is None:
+            known = self.unreadable.get(key)
+            if known is not None and not is_passing(known):
+                raise known.with_traceback(None)
             path = self.path / partition_directory_name(topic, partition)
-            log = self.logs[key] = self.open_at(path, key, config, now_ms, topic_id)
+            try:
+                log = self.logs[key] = self.open_at(path, key, config, now_ms, topic_id)
+            except KafkaError as error:
+                if key in self.found and self.failure is None:
+                    self.unreadable[key] = error
+                raise
             self.found.pop(key, None)
+            self.unreadable.pop(key, None)
         elif topic_id is not None and log.topic_id is None:
             log.assign_topic_id(topic_id)
         return log
@@ -262,6 +285,7 @@ class LogDirectory:
     def make_stray(self, key: TopicPartition) -> None:
         """Renames the directory of a partition that was found to `-stray`. Raises OSError."""
         self.removal.rename(self.found.pop(key).path, key, STRAY_DIRECTORY_SUFFIX)
+        self.unreadable.pop(key, None)
         self._offsets.forget(key)
 
     def open_at(
@@ -345,6 +369,7 @@ class LogDirectory:
             del self.logs[key]
             delay_ms = log.config.file_delete_delay_ms
         self.found.pop(key, None)
+        self.unreadable.pop(key, None)
         self._offsets.forget(key)
         self.removal.add(target, now_ms + (delay_ms or 0))
 
@@ -385,7 +410,8 @@ class LogDirectory:
     def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
         """Flushes and closes all logs, writes the checkpoints and the marker of a clean stop, unlocks.
 
-        Raises StorageError; the next start then finds no marker and recovers. The lock is released in any case.
+        Without the marker if a log could not be opened: the next start must recover it first. Raises StorageError; the
+        next start then finds no marker and recovers. The lock is released in any case.
         """
         try:
             logs = [*self.logs.values(), *self.futures.values()]
@@ -393,7 +419,8 @@ class LogDirectory:
                 log.prepare_close()
             self.flusher.flush([log for log in logs if log.is_dirty])
             self.write_checkpoints()
-            write_clean_shutdown(self._files, self.path, broker_epoch)
+            if not self.unreadable:
+                write_clean_shutdown(self._files, self.path, broker_epoch)
         except OSError as error:
             raise StorageError(f"{self.path}: {text_of(error)}") from error
         finally:
@@ -403,5 +430,5 @@ class LogDirectory:
         """Releases everything as a crash would: writes nothing, no marker; unlocks."""
         for log in [*self.logs.values(), *self.futures.values()]:
             log.abort()
-        self.logs, self.futures, self.found = {}, {}, {}
+        self.logs, self.futures, self.found, self.unreadable = {}, {}, {}, {}
         self._lock.close()

@@ -104,13 +104,12 @@ def plan_append(
 
     `header`: the header of the batch, if the caller has read it. Bytes after it that do not form a whole batch are
     ignored. `inspected`: the result of `inspect_batch` for `buffer` and this configuration; it is not checked again.
-    Raises KafkaError: CORRUPT_MESSAGE, INVALID_RECORD, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP,
-    UNSUPPORTED_FOR_MESSAGE_FORMAT. Raises InspectionNeededError for a client's batch with more than INLINE_RECORDS
-    records that must be inspected.
+    Raises KafkaError: CORRUPT_MESSAGE, INVALID_RECORD, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP.
+    Raises InspectionNeededError for a client's batch with more than INLINE_RECORDS records that must be inspected.
     """
     if inspected is None:
         if header is None:
-            header = read_header(buffer)
+            header = _read_current(buffer)
         check_batch(buffer, header, config, origin)
         # The broker's own records have keys and valid times: they are inspected only to change their compression.
         looks = wants_inspection(header, now_ms, config) if origin is CLIENT else wants_compression(header, config)
@@ -136,6 +135,16 @@ def plan_append(
     return AppendPlan(header, size, (front, memoryview(buffer)[16:size]), NO_TIMESTAMP, buffer)
 
 
+def _read_current(buffer: Buffer) -> BatchHeader:
+    """The header of a batch to append as leader. Raises InvalidRecordError for message format 0 or 1, which is only
+    read.
+    """
+    header = read_header(buffer)
+    if header.is_legacy:
+        raise InvalidRecordError(f"Invalid record batch magic {header.magic}, expected 2")
+    return header
+
+
 def check_batch(buffer: Buffer, header: BatchHeader, config: LogConfig, origin: AppendOrigin) -> None:
     """Checks the header and the CRC. Raises KafkaError as `plan_append`."""
     size = header.batch_length + LOG_OVERHEAD
@@ -156,7 +165,7 @@ def inspect_client_batch(buffer: Buffer, now_ms: int, config: LogConfig) -> Step
 
     The memory of `buffer` may be released meanwhile: the caller uses the batch in the result instead.
     """
-    header = read_header(buffer)
+    header = _read_current(buffer)
     check_batch(buffer, header, config, CLIENT)
     yield
     return (yield from inspect_batch(buffer, header, now_ms, config, consumes=True))
@@ -180,7 +189,7 @@ def check_assigned(buffer: Buffer, log_end_offset: int) -> list[tuple[int, Batch
     """Validates the batches in `buffer`, which already have their offsets, for a log that ends at `log_end_offset`.
 
     Returns (position, header) of each. Raises KafkaError CORRUPT_MESSAGE (no batch, a wrong CRC, offsets that don't
-    rise), UNSUPPORTED_FOR_MESSAGE_FORMAT, INVALID_RECORD (a malformed marker).
+    rise), INVALID_RECORD (a malformed marker).
     """
     batches = list(iterate_headers(buffer))
     expected = log_end_offset

@@ -4,11 +4,11 @@ Owns: nothing. Never does: recovery of batches. Source: Kafka's LeaderEpochFileC
 """
 
 from ...protocol.records.batch import read_header
-from ...protocol.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError
+from ...protocol.records.errors import CorruptRecordError, InvalidRecordError
 from .leader_epochs import UNDEFINED_EPOCH, LeaderEpochs
 from .log_segments import LogSegments
 
-DAMAGE = (CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError)
+DAMAGE = (CorruptRecordError, InvalidRecordError)
 """The errors of bytes in a log file that are not batches."""
 
 

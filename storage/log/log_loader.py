@@ -1,9 +1,10 @@
 """Opens a partition's directory: finishes interrupted operations (:mod:`.swap_files`), recovers, rebuilds state.
 
-After a clean stop only the tail of the last segment is read. Otherwise every segment from the recovery point on is
-checked batch by batch (CRC, offsets), cut at the first damage, and its indexes, leader epochs and producers are
-rebuilt. Segments after a cut are removed. Never does: serving. Source: Kafka's LogLoader, LogSegment.recover,
-UnifiedLog.rebuildProducerState.
+After a clean stop only the tail of the last segment is read. Otherwise, or if that tail is damaged, every segment from
+the recovery point on is checked batch by batch (CRC, offsets), cut at the first damage, and its indexes, leader epochs
+and producers are rebuilt. What is cut is set aside (set_aside.py). A batch that is whole and that we don't understand
+is not damage: the log is not opened, and stays as it is. Never does: serving. Source: Kafka's LogLoader,
+LogSegment.recover, UnifiedLog.rebuildProducerState.
 """
 
 import logging
@@ -14,9 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...protocol.records.batch import BatchHeader, check_crc
-from ...protocol.records.errors import CorruptRecordError
+from ...protocol.records.errors import CorruptRecordError, InvalidRecordError, UnknownMagicError
 from ...protocol.steps import run_to_end
-from ..errors import CorruptCheckpointError, CorruptIndexError
+from ..errors import CorruptCheckpointError, CorruptIndexError, UnsupportedBatchError
+from ..files.checkpoints import LOG_START_OFFSET_CHECKPOINT
 from ..files.descriptors import DescriptorCache
 from ..files.file_names import (
     INDEX_SUFFIXES,
@@ -33,11 +35,12 @@ from ..producers.producer_state import ProducerStateManager
 from ..segment.offset_index import MAX_RELATIVE_OFFSET
 from ..segment.recovery import resume_recovery
 from ..segment.segment import Segment
-from .epoch_repair import DAMAGE, complete_epochs, epochs_fit
+from .epoch_repair import complete_epochs, epochs_fit
 from .leader_epochs import LeaderEpochs
 from .log_config import LogConfig
 from .log_segments import LogSegments
 from .producer_replay import apply_to_producers, rebuild_producers
+from .set_aside import remove_expired, set_aside_segment, set_aside_tail, unknown_magic_at
 from .swap_files import recover_swap_files
 
 logger = logging.getLogger(__name__)
@@ -113,18 +116,21 @@ class LogLoader:
         self.unsynced_paths: list[Path] = []
 
     def load(self) -> LoadedLog:
-        """Opens the log. Raises OSError."""
+        """Opens the log. Raises OSError; UnsupportedBatchError if it has a batch that this version can't read."""
         self.files.make_directory(self.directory)
         recover_swap_files(self.files, self.directory)
         names = self._load_segments()
         self.snapshots = ProducerSnapshots(self.directory, self.files, names)
         self.leader_epochs = self._load_leader_epochs()
+        remove_expired(self.files, self.directory, names, self.now_ms)
         self._check_transaction_indexes(names)
+        self._check_tail()
         was_recovered = not self.clean_shutdown and len(self.segments) > 0
         if was_recovered:
             self.unsynced_paths += [self.directory / name for name in SMALL_FILES if name in names]
             self._recover()
         log_end_offset = self._find_log_end()
+        self._check_log_start(log_end_offset)
         start = max(self.log_start_offset, self.segments.first.base_offset)
         if (
             not was_recovered
@@ -225,6 +231,20 @@ class LogLoader:
                 self.clean_shutdown = False
                 return
 
+    def _check_tail(self) -> None:
+        """If the last segment has a torn tail in spite of a clean stop, as in a copy that was made too early, recovery
+        checks that segment.
+        """
+        if not self.clean_shutdown or not len(self.segments):
+            return
+        active = self.segments.active
+        try:
+            active.next_offset()
+        except CorruptRecordError as damage:
+            logger.warning("%s, in spite of the marker of a clean stop; recovering the log", damage.message)
+            self.recovery_point = min(self.recovery_point, active.base_offset)
+            self.clean_shutdown = False
+
     # Recovery ----------------------------------------------------------------
 
     def _recover(self) -> None:
@@ -248,24 +268,35 @@ class LogLoader:
                 self.unsynced_paths.append(self.snapshots.path(segment.base_offset))
             valid = self._recover_segment(segment, position, checked_from)
             if valid < segment.size:
-                if self.before_cut is not None:
-                    self.before_cut(segment.path, valid)
-                logger.warning(
-                    "%s: damaged at byte %d; removing the last %d bytes", segment.path, valid, segment.size - valid
-                )
-                # Later segments are removed durably first. After a crash here, the next start still finds the damage.
-                for later in unflushed[index + 1 :]:
-                    logger.warning("%s: removing the segment, because it follows a damaged one", later.path)
-                    self.segments.remove(later)
-                    remove_segment_files(self.files, later)
-                    self.snapshots.remove(later.base_offset)
-                self.files.sync_directory(self.directory)
-                segment.file.cut_durably(valid)
-                self.unsynced_paths += segment.indexes.become_inactive()
+                self._cut(segment, valid, unflushed[index + 1 :])
                 return
             self.unsynced_paths += segment.indexes.become_inactive()
             if index + 1 < len(unflushed):
                 self._name_hole(segment, unflushed[index + 1].base_offset)
+
+    def _cut(self, segment: Segment, valid: int, following: list[Segment]) -> None:
+        """Takes the bytes after the first `valid` ones out of the log, and the segments after this one."""
+        if self.before_cut is not None:
+            self.before_cut(segment.path, valid)
+        tail = set_aside_tail(self.files, segment, valid, self.now_ms)
+        logger.warning(
+            "%s: damaged at byte %d; removing the last %d bytes%s",
+            segment.path,
+            valid,
+            segment.size - valid,
+            "" if tail is None else f", which are kept in {tail}",
+        )
+        # Later segments are removed durably first. After a crash here, the next start still finds the damage.
+        for later in following:
+            self.segments.remove(later)
+            if later.size:
+                kept = set_aside_segment(self.files, later, self.now_ms)
+                logger.warning("%s: renamed to %s, because it follows a damaged segment", later.path, kept.name)
+            remove_segment_files(self.files, later)
+            self.snapshots.remove(later.base_offset)
+        self.files.sync_directory(self.directory)
+        segment.file.cut_durably(valid)
+        self.unsynced_paths += segment.indexes.become_inactive()
 
     def _name_hole(self, segment: Segment, following: int) -> None:
         """Logs that offsets are missing before the next segment, and keeps that segment, as Kafka does.
@@ -308,9 +339,11 @@ class LogLoader:
                         f"the batch at {position} has offset {header.base_offset}, expected {next_offset}"
                     )
                 waiting = position, header, batch
-        except DAMAGE as damage:
+        except CorruptRecordError as damage:
             if waiting is not None and not isinstance(damage, _DamagedBeforeError):
                 _, valid = self._apply_append(segment, *waiting)
+            if isinstance(damage, UnknownMagicError):
+                self._refuse_unknown_magic(segment, valid)
             logger.warning(
                 "Found invalid messages in log segment %s at byte offset %d: %s", segment.path, valid, damage
             )
@@ -331,12 +364,21 @@ class LogLoader:
 
     def _apply_append(self, segment: Segment, position: int, header: BatchHeader, batch: memoryview) -> tuple[int, int]:
         """Updates indexes, producers and epochs for a batch. Returns (next offset, position after the batch)."""
-        apply_to_producers(self.state, segment, header, batch)
+        try:
+            apply_to_producers(self.state, segment, header, batch)
+        except InvalidRecordError as problem:  # a marker that is not readable, in a batch whose CRC is right
+            raise _unsupported(segment, position, problem.message) from problem
         segment.indexes.note_appended(header, header.base_offset, position, header.size_in_bytes)
         epoch = header.partition_leader_epoch
         if epoch >= 0 and self.leader_epochs.epoch_of(header.base_offset) != epoch:
             self.leader_epochs.assign(epoch, header.base_offset)
         return header.next_offset, position + header.size_in_bytes
+
+    def _refuse_unknown_magic(self, segment: Segment, position: int) -> None:
+        """Raises UnsupportedBatchError if the bytes at `position` are a batch of a later message format."""
+        magic = unknown_magic_at(self.files, segment.file.hold_open().fd, position, segment.size)
+        if magic is not None:
+            raise _unsupported(segment, position, f"its magic is {magic}, and the latest that is known is 2")
 
     def _report_recovery(self, segment: Segment, valid: int, reported: int) -> int:
         if self.reports is not None:
@@ -344,24 +386,9 @@ class LogLoader:
         return valid
 
     def _find_log_end(self) -> int:
-        """The log end offset. A log that ends before its start, or has no segment, is started anew at its start."""
+        """The log end offset. A log without segments begins at its log start offset."""
         if len(self.segments):
-            log_end_offset = self.segments.active.next_offset()
-            if log_end_offset >= self.log_start_offset:
-                return log_end_offset
-            logger.warning(
-                "%s: removing all segments: the log end offset %d is lower than the log start offset %d",
-                self.directory,
-                log_end_offset,
-                self.log_start_offset,
-            )
-            for segment in self.segments:
-                self.segments.remove(segment)
-                remove_segment_files(self.files, segment)
-            for offset in self.snapshots.offsets:
-                self.snapshots.remove(offset)
-            self.leader_epochs.clear()
-            self.state.reset(self.log_start_offset)
+            return self.segments.active.next_offset()
         self.segments.add(
             Segment.create(
                 self.directory,
@@ -374,9 +401,34 @@ class LogLoader:
         )
         return self.log_start_offset
 
+    def _check_log_start(self, log_end_offset: int) -> None:
+        """Ignores a log start offset after the log's end. Kafka removes all segments then, so that one wrong digit in
+        the checkpoint costs the partition.
+        """
+        if self.log_start_offset <= log_end_offset:
+            return
+        first = self.segments.first.base_offset
+        logger.warning(
+            "%s: %s says that the log starts at offset %d, but it ends at %d; serving it from offset %d on",
+            self.directory,
+            LOG_START_OFFSET_CHECKPOINT,
+            self.log_start_offset,
+            log_end_offset,
+            first,
+        )
+        self.log_start_offset = first
+
 
 class _DamagedBeforeError(CorruptRecordError):
     """The batch before the one that was read is damaged."""
+
+
+def _unsupported(segment: Segment, position: int, problem: str) -> UnsupportedBatchError:
+    return UnsupportedBatchError(
+        f"{segment.path}: the batch at byte {position} is whole, but can't be read: {problem}. The partition is not "
+        "served, and its log stays as it is. Serve it with a version that can read it, or move this file away to serve "
+        "the records before it"
+    )
 
 
 def _check_order(earlier: BatchHeader, later: BatchHeader, next_offset: int, epoch: int, position: int) -> None:

@@ -8,7 +8,7 @@ checked by the read that gets it whole. Source: our own (`odradek.fetch.check.cr
 """
 
 from ...protocol.records.batch import BatchHeader, check_crc, iterate_headers, read_header
-from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
+from ...protocol.records.errors import CorruptRecordError
 from ..files.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
 from .log import AbortedTransaction, Log
 from .read_result import ReadResult, in_memory
@@ -25,7 +25,7 @@ def read_checked(log: Log, offset: int, max_bytes: int, upper_bound_offset: int,
             check_crc(data, position, header)
             _check_place(log, header, expected, offset)
             expected = header.next_offset
-    except (CorruptRecordError, UnsupportedForMessageFormatError) as damage:
+    except CorruptRecordError as damage:
         raise CorruptRecordError(f"{_place(log, offset, position)}: {damage.message}") from damage
     return ReadResult(data, result.first_offset)
 

@@ -64,7 +64,7 @@ class SegmentScan:
             return header.max_timestamp == timestamp
 
         def time_of(header: BatchHeader) -> int | None:
-            return header.max_timestamp if header.is_log_append_time else None
+            return header.max_timestamp if header.is_log_append_time and not header.is_wrapper else None
 
         return self._search(is_wanted, lambda _, found: found == timestamp, time_of)
 
@@ -78,6 +78,8 @@ class SegmentScan:
             return header.last_offset >= offset and not header.is_control
 
         def time_of(header: BatchHeader) -> int | None:
+            if header.is_wrapper:  # its first offset is unknown
+                return header.max_timestamp if header.size_in_bytes > UNREAD_BYTES else None
             if header.is_log_append_time or (header.has_delete_horizon and header.size_in_bytes > UNREAD_BYTES):
                 return header.max_timestamp  # a delete horizon takes the place of the base timestamp
             is_first = header.base_offset >= offset or header.size_in_bytes > UNREAD_BYTES

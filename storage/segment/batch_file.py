@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...protocol.records.batch import BatchHeader
-from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
+from ...protocol.records.errors import CorruptRecordError
 from ..files.descriptors import Descriptor, DescriptorCache
 from ..files.disk_errors import lacks_descriptors
 from ..files.file_names import LOG_SUFFIX, segment_path
@@ -167,7 +167,7 @@ class BatchFile:
         if position < self.size:
             try:
                 yield from scan_places(self.files, self.hold_open().fd, position, self.size)
-            except (CorruptRecordError, UnsupportedForMessageFormatError) as damage:
+            except CorruptRecordError as damage:
                 raise CorruptRecordError(f"{self.path}: {damage.message}") from damage
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
@@ -175,7 +175,7 @@ class BatchFile:
         if position < self.size:
             try:
                 yield from scan_headers(self.files, self.hold_open().fd, position, self.size)
-            except (CorruptRecordError, UnsupportedForMessageFormatError) as damage:
+            except CorruptRecordError as damage:
                 raise CorruptRecordError(f"{self.path}: {damage.message}") from damage
 
     def batches(self, position: int = 0) -> Iterator[tuple[int, BatchHeader, memoryview]]:

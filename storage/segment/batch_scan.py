@@ -1,7 +1,7 @@
 """Walks over the batches in a segment's file: headers only, or whole batches for recovery.
 
-Never does: writing, decompressing. Invariant: positions rise by whole batches. Memory: one chunk, or one batch if it is
-larger. Source: Kafka's FileLogInputStream.
+Messages of format 0 and 1 count as batches (protocol/records/batch.py). Never does: writing, decompressing. Invariant:
+positions rise by whole batches. Memory: one chunk, or one batch if it is larger. Source: Kafka's FileLogInputStream.
 """
 
 from collections.abc import Iterator
@@ -11,10 +11,13 @@ from typing import NamedTuple
 from ...protocol.records.batch import (
     BATCH_HEADER_SIZE,
     HEADER,
+    HEADER_UP_TO_MAGIC_SIZE,
     LOG_OVERHEAD,
     MAGIC,
+    MAGIC_POSITION,
     BatchHeader,
     batch_size,
+    legacy_header,
     read_header,
 )
 from ...protocol.records.errors import CorruptRecordError
@@ -25,6 +28,7 @@ BATCH_CHUNK = 1 << 20
 
 # Base offset, length, magic, last offset delta: the fields needed to find an offset.
 PLACE = Struct(">qi4xb6xi")
+LENGTH = Struct(">8xi")
 
 
 class BatchPlace(NamedTuple):
@@ -44,16 +48,26 @@ def _walk(files: Files, fd: int, position: int, end: int) -> Iterator[tuple[int,
         if start + BATCH_HEADER_SIZE > len(chunk):
             chunk = files.read(fd, min(HEADER_CHUNK, end - position), position)
             chunk_start, start = position, 0
-            if len(chunk) < BATCH_HEADER_SIZE:
-                raise CorruptRecordError(f"{len(chunk)} bytes are left at {position}, fewer than a batch header has")
-        _, length, magic, _ = PLACE.unpack_from(chunk, start)
-        if magic != MAGIC or length < BATCH_HEADER_SIZE - LOG_OVERHEAD or position + LOG_OVERHEAD + length > end:
-            batch_size(chunk, start)  # names an older format or a wrong magic
-            raise CorruptRecordError(
-                f"the batch at {position} has {length + LOG_OVERHEAD} bytes, only {end - position} are left"
-            )
+            if len(chunk) < min(BATCH_HEADER_SIZE, end - position):
+                raise CorruptRecordError(f"the file ends at {position + len(chunk)}, not at {end}")
+        size = LENGTH.unpack_from(chunk, start)[0] + LOG_OVERHEAD if len(chunk) - start >= LOG_OVERHEAD else 0
+        if size < BATCH_HEADER_SIZE or size > end - position or chunk[start + MAGIC_POSITION] != MAGIC:
+            size = _checked_size(chunk, start, position, end)
         yield position, chunk, start
-        position += LOG_OVERHEAD + length
+        position += size
+
+
+def _checked_size(chunk: bytes, start: int, position: int, end: int) -> int:
+    """The size of the batch at `start` in a chunk that begins at most HEADER_CHUNK bytes before it.
+
+    Raises CorruptRecordError if there is no whole batch between `position` and `end`.
+    """
+    size = batch_size(chunk, start)
+    if size is None:
+        raise CorruptRecordError(f"{len(chunk) - start} bytes are left at {position}, fewer than a batch header has")
+    if size > end - position:
+        raise CorruptRecordError(f"the batch at {position} has {size} bytes, only {end - position} are left")
+    return size
 
 
 def scan_places(files: Files, fd: int, position: int, end: int) -> Iterator[BatchPlace]:
@@ -62,14 +76,21 @@ def scan_places(files: Files, fd: int, position: int, end: int) -> Iterator[Batc
     Raises CorruptRecordError for an impossible length: the file is damaged there.
     """
     for at, chunk, start in _walk(files, fd, position, end):
-        base_offset, length, _, delta = PLACE.unpack_from(chunk, start)
-        yield BatchPlace(at, length + LOG_OVERHEAD, base_offset + delta)
+        if chunk[start + MAGIC_POSITION] == MAGIC:
+            base_offset, length, _, delta = PLACE.unpack_from(chunk, start)
+            yield BatchPlace(at, length + LOG_OVERHEAD, base_offset + delta)
+        else:
+            header = legacy_header(chunk, start)
+            yield BatchPlace(at, header.size_in_bytes, header.last_offset)
 
 
 def scan_headers(files: Files, fd: int, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
     """As `scan_places`, but (position, whole header)."""
     for at, chunk, start in _walk(files, fd, position, end):
-        yield at, BatchHeader._make(HEADER.unpack_from(chunk, start))
+        if chunk[start + MAGIC_POSITION] == MAGIC:
+            yield at, BatchHeader._make(HEADER.unpack_from(chunk, start))
+        else:
+            yield at, legacy_header(chunk, start)
 
 
 def scan_batches(
@@ -77,24 +98,24 @@ def scan_batches(
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
     """(position, header, bytes) of each whole batch up to `end`. The caller checks the CRC.
 
-    Raises CorruptRecordError or UnsupportedForMessageFormatError at the first invalid or incomplete batch.
+    Raises CorruptRecordError at the first invalid or incomplete batch.
     """
     chunk = memoryview(b"")
     start = 0
     while position < end:
         available = len(chunk) - start
-        size = batch_size(chunk, start) if available >= BATCH_HEADER_SIZE else None
+        size = batch_size(chunk, start) if available >= HEADER_UP_TO_MAGIC_SIZE else None
         if size is None or size > available:
-            wanted = min(max(chunk_bytes, size or 0), end - position)
             if size is not None and size > end - position:
                 raise CorruptRecordError(f"the batch at {position} has {size} bytes, only {end - position} are left")
+            wanted = min(max(chunk_bytes, size or 0), end - position)
             chunk, start = memoryview(files.read(fd, wanted, position)), 0
             if len(chunk) < wanted:
                 raise CorruptRecordError(f"the file ends at {position + len(chunk)}, not at {end}")
-            if batch_size(chunk) is None:
-                raise CorruptRecordError(f"{len(chunk)} bytes are left at {position}, fewer than a batch header has")
             size = batch_size(chunk)
-            if size is not None and size > len(chunk):
+            if size is None:
+                raise CorruptRecordError(f"{len(chunk)} bytes are left at {position}, fewer than a batch header has")
+            if size > len(chunk):
                 if size > end - position:
                     raise CorruptRecordError(
                         f"the batch at {position} has {size} bytes, only {end - position} are left"

@@ -7,7 +7,7 @@ Source: Kafka's ``OffsetIndex.sanityCheck`` and ``TimeIndex.sanityCheck``, which
 from collections.abc import Callable, Iterator
 
 from ...protocol.records.batch import BatchHeader
-from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
+from ...protocol.records.errors import CorruptRecordError
 from .offset_index import OffsetIndex
 from .time_index import TimeIndex
 
@@ -29,15 +29,19 @@ def fits_the_log(headers: Headers, offsets: OffsetIndex, times: TimeIndex) -> bo
         entries.append((offsets.lookup(offset), offset, timestamp))
     try:
         return all(_is_entry(headers, *entry) for entry in entries)
-    except (CorruptRecordError, UnsupportedForMessageFormatError):
+    except CorruptRecordError:
         return True  # the log is damaged there, not the index
 
 
 def _is_entry(headers: Headers, position: int, offset: int, max_timestamp: int | None) -> bool:
-    """Whether a batch holds `offset`: the one at `position`, or if `max_timestamp` is given, one from there on."""
+    """Whether a batch holds `offset`: the one at `position`, or if `max_timestamp` is given, one from there on.
+
+    The first offset of a wrapper is unknown, so any that is not after its last one fits.
+    """
     for _, header in headers(position):
+        is_after = header.base_offset > offset and not header.is_wrapper
         if max_timestamp is None:
-            return header.base_offset <= offset
+            return not is_after
         if header.last_offset >= offset:
-            return header.base_offset <= offset and header.max_timestamp == max_timestamp
+            return not is_after and header.max_timestamp == max_timestamp
     return False

@@ -7,7 +7,7 @@ Source: our own; Kafka's recovery reads the whole segment.
 
 from typing import NamedTuple
 
-from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
+from ...protocol.records.errors import CorruptRecordError
 from ..errors import CorruptIndexError
 from ..files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from .index_check import fits_the_log
@@ -67,7 +67,7 @@ def _resume_indexes(segment: Segment, offset: int) -> ResumedIndexes | None:
                 break
             newest = max(newest, (header.max_timestamp, header.last_offset), key=lambda entry: entry[0])
             position, next_offset = place + header.size_in_bytes, header.next_offset
-    except (CorruptRecordError, UnsupportedForMessageFormatError):
+    except CorruptRecordError:
         if next_offset < offset:
             return None
     return ResumedIndexes((offsets, times, transactions), newest, position)

@@ -100,7 +100,6 @@ def _plan(
         cleaned=frozenset(),
         strays=(),
         left_alone=(),
-        old_formats=(),
     )
     lacking = sorted({one.topic for one in chosen.partitions if one.topic_id is None})
     if lacking:

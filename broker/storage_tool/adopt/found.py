@@ -48,5 +48,3 @@ class FoundDirectory:
     """Partitions whose directory a Kafka broker renamed to ``…-stray``, because its metadata did not have them."""
     left_alone: tuple[str, ...] = field(default=())
     """Names of directories that hold incomplete copies of partitions (``…-future``); they are not adopted."""
-    old_formats: tuple[str, ...] = field(default=())
-    """Names of partitions with message format 0 or 1, which Kafka 4 and later can't read."""

@@ -358,11 +358,6 @@ def _add_remarks(
             f"{directory.path}: {', '.join(directory.left_alone)}: unfinished copies, not served; to have one served, "
             "rename it to <topic>-<number> while no broker runs"
         )
-    if directory.old_formats:
-        remarks.append(
-            f"{directory.path}: {', '.join(directory.old_formats)}: message format 0 or 1 (Kafka before 0.11); records "
-            "from there on can't be read"
-        )
     compacted = directory.cleaned | {partition.topic for partition in directory.partitions if partition.has_gaps}
     for topic in sorted(compacted - internal_topics):
         if "cleanup.policy" not in wishes.configs.get(topic, {}):

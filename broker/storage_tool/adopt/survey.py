@@ -18,7 +18,7 @@ from ....protocol.internal_topics import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACT
 from ....protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from ....protocol.messages.structure import ZERO_UUID
 from ....protocol.records.batch import NO_PRODUCER_ID, BatchHeader
-from ....protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
+from ....protocol.records.errors import CorruptRecordError
 from ....protocol.records.record import Record, iterate_records
 from ....storage.directory.directory_contents import FoundLog, scan_directory
 from ....storage.errors import CorruptCheckpointError, CorruptSnapshotError
@@ -103,16 +103,15 @@ def _directory(path: Path, files: Files, result: Survey) -> FoundDirectory:
     _refuse_links(files, path)
     contents = scan_directory(files, path)
     names = [entry.name for entry in files.list(path) if entry.is_dir()]
-    old_formats: list[str] = []
     partitions = []
     for (topic, index), found in contents.partitions.items():
-        partitions.append(_partition(files, topic, index, found, result, old_formats))
+        partitions.append(_partition(files, topic, index, found, result))
     strays = []
     for name in names:
         key = parse_partition_directory(name) if name.endswith(STRAY_DIRECTORY_SUFFIX) else None
         if key is not None and key[0] != METADATA_TOPIC:
             found = FoundLog(path, name, read_partition_metadata(files, path / name))
-            strays.append(_partition(files, *key, found, result, old_formats))
+            strays.append(_partition(files, *key, found, result))
     try:
         cleaned = {topic for topic, _ in read_offset_checkpoint(files, path / CLEANER_OFFSET_CHECKPOINT)}
     except CorruptCheckpointError:
@@ -125,7 +124,6 @@ def _directory(path: Path, files: Files, result: Survey) -> FoundDirectory:
         cleaned=frozenset(cleaned),
         strays=tuple(strays),
         left_alone=tuple(name for name in names if name.endswith(FUTURE_DIRECTORY_SUFFIX)),
-        old_formats=tuple(old_formats),
     )
 
 
@@ -153,9 +151,7 @@ def read_identity(files: Files, directory: Path) -> FoundIdentity | None:
         raise CorruptCheckpointError(f"{path}: {error}; move the file away to adopt without it") from None
 
 
-def _partition(
-    files: Files, topic: str, index: int, found: FoundLog, result: Survey, old_formats: list[str]
-) -> FoundPartition:
+def _partition(files: Files, topic: str, index: int, found: FoundLog, result: Survey) -> FoundPartition:
     try:
         epochs = [epoch for epoch, _ in read_epoch_checkpoint(files, found.path / LEADER_EPOCH_CHECKPOINT)]
     except CorruptCheckpointError:
@@ -168,18 +164,15 @@ def _partition(
     keys: set[str] = set()
     has_gaps = False
     log_end_offset = max((base_offset_of(segment.name) or 0 for segment in segments), default=0)
-    try:
-        if segments:
-            has_gaps = _has_gaps(islice(_headers(files, segments[0]), FIRST_BATCHES))
-            for header in _headers(files, segments[-1]):
-                epochs.append(header.partition_leader_epoch)
-                log_end_offset = max(log_end_offset, header.next_offset)
-                result.highest_producer_id = max(result.highest_producer_id, header.producer_id)
-        if topic in (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
-            for segment in segments:
-                keys |= _keys(files, segment, topic, result)
-    except UnsupportedForMessageFormatError:
-        old_formats.append(f"{topic}-{index}")
+    if segments:
+        has_gaps = _has_gaps(islice(_headers(files, segments[0]), FIRST_BATCHES))
+        for header in _headers(files, segments[-1]):
+            epochs.append(header.partition_leader_epoch)
+            log_end_offset = max(log_end_offset, header.next_offset)
+            result.highest_producer_id = max(result.highest_producer_id, header.producer_id)
+    if topic in (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+        for segment in segments:
+            keys |= _keys(files, segment, topic, result)
     _learn_producers(files, found.path, result)
     return FoundPartition(
         str(found.path),
@@ -194,7 +187,7 @@ def _partition(
 
 
 def _headers(files: Files, segment: Path) -> Iterator[BatchHeader]:
-    """The batch headers of a segment up to its end or to damage. Raises UnsupportedForMessageFormatError."""
+    """The batch headers of a segment up to its end or to damage."""
     descriptor = files.open(segment, READ_ONLY)
     try:
         for _, header in scan_headers(files, descriptor, 0, files.size(descriptor)):
@@ -206,9 +199,15 @@ def _headers(files: Files, segment: Path) -> Iterator[BatchHeader]:
 
 
 def _has_gaps(headers: Iterator[BatchHeader]) -> bool:
-    """Whether offsets are missing between batches or within one, which only compaction causes."""
+    """Whether offsets are missing between batches or within one, which only compaction causes.
+
+    The first offset of a wrapper (message format 0 or 1) is unknown: no gap before or in it is found.
+    """
     expected: int | None = None
     for header in headers:
+        if header.is_wrapper:
+            expected = header.next_offset
+            continue
         if expected not in (None, header.base_offset) or header.records_count != header.last_offset_delta + 1:
             return True
         expected = header.next_offset
@@ -237,8 +236,6 @@ def _records(files: Files, segment: Path) -> Iterator[Record]:
         for _, header, batch in scan_batches(files, descriptor, 0, end):
             if not header.is_control:
                 yield from iterate_records(batch, header)
-    except UnsupportedForMessageFormatError:
-        raise
     except KafkaError:
         return  # torn or damaged: the records before are used
     finally:

@@ -17,7 +17,7 @@ from odradek.protocol.records.batch import (
 )
 from odradek.protocol.records.builder import BatchBuilder, encode_batch, encode_empty_batch
 from odradek.protocol.records.compression import CompressionType
-from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError
+from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordError
 from odradek.protocol.records.record import Record, decode_records
 from support.data.random_records import random_records
 
@@ -129,15 +129,6 @@ def test_an_unknown_magic_is_corrupt(magic: int) -> None:
     batch[16] = magic
     with pytest.raises(CorruptRecordError, match="magic"):
         read_header(batch)
-
-
-@pytest.mark.parametrize("magic", [0, 1])
-def test_old_message_formats_have_their_own_error(magic: int) -> None:
-    # A message set entry of format 0: offset, size, crc, magic, attributes, key, value.
-    entry = bytes(8) + (14).to_bytes(4, "big") + bytes(4) + bytes([magic, 0]) + b"\xff" * 8
-    with pytest.raises(UnsupportedForMessageFormatError) as caught:
-        read_header(entry)
-    assert caught.value.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
 def test_any_changed_byte_behind_the_crc_is_found_by_it() -> None:

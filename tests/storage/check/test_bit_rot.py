@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.batch import MAGIC_POSITION, iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.errors import CorruptRecordError
 from odradek.protocol.records.record import Record
 from odradek.storage.directory.log_directory import LogDirectory
-from odradek.storage.errors import CorruptCheckpointError
+from odradek.storage.errors import CorruptCheckpointError, UnsupportedBatchError
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
@@ -99,20 +99,26 @@ def test_recovery_finds_every_flipped_bit_of_a_log(tmp_path: Path, seed: int, ca
             bit = chance.randrange(8)
         flip(path, position, bit)
         caught.clear()
-        log = Log.open(tmp_path / "t-0", CONFIG, now_ms=NOW)
         replay = f"replay: seed {seed}, {path.name}, position {position}, bit {bit}"
+        if data[position] ^ 1 << bit > 2 and position - damaged == MAGIC_POSITION:
+            # The batch may be of a later message format: nothing is cut, and the partition is not served.
+            with pytest.raises(UnsupportedBatchError, match=f"{path.name}: the batch at byte {damaged} is whole"):
+                Log.open(tmp_path / "t-0", CONFIG, now_ms=NOW)
+            continue
+        log = Log.open(tmp_path / "t-0", CONFIG, now_ms=NOW)
         assert log.log_end_offset == header.base_offset, replay
         assert any(path.name in r.getMessage() and str(damaged) in r.getMessage() for r in caught.records), replay
         check_parts(log)
         log.close()
 
 
-def test_a_checked_read_finds_every_flipped_bit(tmp_path: Path) -> None:
-    """After a clean stop nothing is recovered. Damage is found and reported when it is read."""
+def test_a_checked_read_finds_every_flipped_bit(tmp_path: Path, caught: pytest.LogCaptureFixture) -> None:
+    """After a clean stop damage is found and reported when it is read; in the length of a last batch, at the start."""
     root = fill(tmp_path / "original")
     [*_, path] = [p for p in sorted((root / "t-0").glob("*.log")) if p.stat().st_size > 200]
     data = path.read_bytes()
     places = list(iterate_headers(data))
+    shutil.copytree(root / "t-0", tmp_path / "copy")
     for position in range(0, places[-1][0], 5):
         damaged = next(a for a, _ in reversed(places) if a <= position)
         flip(path, position, position % 8)
@@ -121,8 +127,10 @@ def test_a_checked_read_finds_every_flipped_bit(tmp_path: Path) -> None:
             for at, batch_header in places:
                 read_checked(log, batch_header.base_offset, 1 << 20, log.log_end_offset, min_one_batch=True)
                 assert at <= damaged, f"position {position} of {path.name} was not found"
-        assert path.name in found.value.message, f"position {position}: {found.value}"
-        path.write_bytes(data)
+        assert path.name in found.value.message + caught.text, f"position {position}: {found.value}"
+        caught.clear()
+        shutil.rmtree(root / "t-0")
+        shutil.copytree(tmp_path / "copy", root / "t-0")
     log = Log.open(root / "t-0", CONFIG, now_ms=NOW, clean_shutdown=True)
     assert len(read_checked(log, 1, 1 << 20, log.log_end_offset, min_one_batch=True).data) > 0
     log.abort()

@@ -41,7 +41,7 @@ def test_what_is_refused_and_how(tmp_path: Path) -> None:
     flipped = good[:-1] + bytes([good[-1] ^ 1])
     assert code_of(log, flipped) is ErrorCode.CORRUPT_MESSAGE
     assert code_of(log, good[:-1]) is ErrorCode.CORRUPT_MESSAGE
-    assert code_of(log, good[:16] + b"\1" + good[17:]) is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    assert code_of(log, good[:16] + b"\1" + good[17:]) is ErrorCode.INVALID_RECORD
     assert code_of(log, batch(NOW, size=300)) is ErrorCode.MESSAGE_TOO_LARGE
     assert code_of(log, good + good) is ErrorCode.INVALID_RECORD
     assert code_of(log, encode_batch([Record(5, NOW, None, b"", [])], base_offset=5)) is ErrorCode.INVALID_RECORD
