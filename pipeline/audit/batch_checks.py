@@ -39,6 +39,7 @@ class BatchChecks:
         self._greatest_time = -1
         self._append_time = -1
         self._codecs: set[int] = set()
+        self._has_legacy = False
         self._volume: dict[int, list[int]] = {}
         self._epoch_starts = self._read_epoch_starts()
 
@@ -104,24 +105,29 @@ class BatchChecks:
         self.next_offset = max(self.next_offset, int(lasts.max()) + 1)
 
     def _check_epochs(self, batches: ChunkBatches) -> None:
-        epochs = batches.epochs
+        with_epoch = numpy.flatnonzero(~batches.is_legacy)
+        if not len(with_epoch):
+            return
+        epochs = batches.epochs[with_epoch]
         earlier = numpy.concatenate([[self._epoch], epochs[:-1]])
         for index in numpy.flatnonzero(epochs < earlier).tolist():
-            batches.found("leader-epoch-decreasing", index, f"epoch {epochs[index]} follows epoch {earlier[index]}")
+            detail = f"epoch {epochs[index]} follows epoch {earlier[index]}"
+            batches.found("leader-epoch-decreasing", int(with_epoch[index]), detail)
         self._epoch = int(epochs[-1])
         if not self._epoch_starts or not self._task.is_clean:
             return  # after an unclean stop the checkpoint may lag behind
         starts = numpy.array([start for _, start in self._epoch_starts])
-        slots = numpy.searchsorted(starts, batches.bases, side="right") - 1
+        slots = numpy.searchsorted(starts, batches.bases[with_epoch], side="right") - 1
         expected = numpy.array([epoch for epoch, _ in self._epoch_starts])[numpy.maximum(slots, 0)]
         for index in numpy.flatnonzero((slots >= 0) & (expected != epochs)).tolist():
             detail = f"epoch {epochs[index]}, the checkpoint has {expected[index]}"
-            batches.found("leader-epoch-mismatch", index, detail)
+            batches.found("leader-epoch-mismatch", int(with_epoch[index]), detail)
 
     def _check_times(self, batches: ChunkBatches) -> None:
         policy, times = self._task.policy, batches.max_timestamps
         has_data = batches.has_data & batches.is_sound
-        for index in numpy.flatnonzero(has_data & (times < 0)).tolist():
+        has_time = batches.chunk.column("magic") > 0
+        for index in numpy.flatnonzero(has_data & has_time & (times < 0)).tolist():
             batches.found("timestamp-negative", index, f"the maximum timestamp is {times[index]}")
         limit = self._task.now_ms + max(policy.timestamp_after_max_ms, CLOCK_TOLERANCE_MS)
         for index in numpy.flatnonzero(has_data & (times > limit)).tolist():
@@ -145,6 +151,7 @@ class BatchChecks:
     def _count(self, batches: ChunkBatches) -> None:
         report, times = self._report, batches.max_timestamps
         report.batches += len(batches)
+        self._has_legacy |= bool(batches.is_legacy.any())
         report.control_batches += int(batches.is_control.sum())
         records = numpy.where(batches.is_control, 0, batches.counts)
         report.records += int(records.sum())
@@ -177,7 +184,8 @@ class BatchChecks:
             names = ", ".join(map(compression_name, sorted(self._codecs)))
             report.add("codecs-mixed", path, f"compression types {names}")
         data_batches = report.batches - report.control_batches
-        if data_batches >= _TINY_BATCHES and report.records < 2 * data_batches and report.size < 1024 * data_batches:
+        is_tiny = report.records < 2 * data_batches and report.size < 1024 * data_batches
+        if data_batches >= _TINY_BATCHES and is_tiny and not self._has_legacy:
             detail = f"{report.records} records in {data_batches} batches of {report.size // report.batches} bytes"
             report.add("batches-tiny", path, detail)
         for epoch, start in self._epoch_starts:

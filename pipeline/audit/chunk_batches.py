@@ -3,6 +3,7 @@
 Pure. Every column has one number for each batch.
 """
 
+from ...protocol.records.batch import MAGIC
 from ...protocol.records.compression import CompressionType
 from ..decode.checked_headers import CheckedHeaders
 from ..decode.spans import Flags
@@ -28,6 +29,7 @@ class ChunkBatches:
         "epochs",
         "is_append_time",
         "is_control",
+        "is_legacy",
         "is_sound",
         "lasts",
         "max_timestamps",
@@ -45,8 +47,8 @@ class ChunkBatches:
         self.is_sound = checked.matches
         self.control_batches = checked.control_batches
         self.report = report
-        self.places = chunk.positions + chunk.file_position
-        self.sizes = chunk.sizes
+        self.places = chunk.places
+        self.sizes = chunk.disk_sizes
         self.bases = chunk.column("base_offset")
         self.deltas = chunk.column("last_offset_delta")
         self.lasts = self.bases + self.deltas
@@ -57,6 +59,7 @@ class ChunkBatches:
         self.attributes = chunk.column("attributes")
         self.codecs = self.attributes & 7
         self.is_append_time: Flags = (self.attributes & 8) != 0
+        self.is_legacy: Flags = chunk.column("magic") < MAGIC
         self.is_control: Flags = (self.attributes & CONTROL) != 0
 
     def __len__(self) -> int:

@@ -23,6 +23,8 @@ _DUE_IN_TAIL = 4
 class OffsetIndexCheck:
     """Every entry must be (last offset, position) of a batch, and entries must rise.
 
+    For messages of format 0 and 1 Kafka wrote one entry for several: (last offset of the last, position of the first).
+
     There must be an entry at least every `interval` bytes (index.interval.bytes).
     """
 
@@ -50,13 +52,14 @@ class OffsetIndexCheck:
     def _report_entry(self, name: str, index: int, detail: str) -> None:
         self._report(name, detail, index * OFFSET_ENTRY, int(self._offsets[index]))
 
-    def read(self, positions: Int64s, last_offsets: Int64s, sizes: Int64s) -> None:
+    def read(self, positions: Int64s, last_offsets: Int64s, sizes: Int64s, is_legacy: Flags) -> None:
         """Compares the next batches of the segment."""
         low, high = numpy.searchsorted(self._sorted, [positions[0], positions[-1] + 1])
         chosen = self._order[low:high]
         slots = numpy.searchsorted(positions, self._positions[chosen])
+        lasts = last_offsets[slots]
         self._is_right[chosen] = (positions[slots] == self._positions[chosen]) & (
-            last_offsets[slots] == self._offsets[chosen]
+            (lasts == self._offsets[chosen]) | (is_legacy[slots] & (lasts < self._offsets[chosen]))
         )
         earlier = numpy.searchsorted(self._sorted, positions, side="right") - 1
         before = numpy.concatenate([self._sorted, [0]])[earlier]  # -1 takes the 0: no earlier entry

@@ -112,7 +112,7 @@ class _PartitionAudit:
             else:
                 batches = self._read_batches(segment, item)
                 if offset_index is not None:
-                    offset_index.read(batches.places, batches.lasts, batches.sizes)
+                    offset_index.read(batches.places, batches.lasts, batches.sizes, batches.is_legacy)
                 if time_index is not None:
                     time_index.read(batches.lasts, batches.max_timestamps)
                 if first_timestamp < 0:

@@ -115,7 +115,7 @@ class _Stream:
                 epochs = item.column("partition_leader_epoch")
                 columns = numpy.stack([bases, item.last_offsets, epochs, item.column("crc")])
                 chosen = (bases >= start) & (bases < end)
-                yield str(segment.path), columns[:, chosen], (item.positions + item.file_position)[chosen]
+                yield str(segment.path), columns[:, chosen], item.places[chosen]
 
     def fill(self) -> bool:
         """Reads the next chunk if all batches of the current one are dropped. Returns False at the end of the log."""

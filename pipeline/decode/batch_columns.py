@@ -43,7 +43,7 @@ def batch_column(name: str, chunk: BatchTable, spans: Spans) -> Any:
     if name in _HEADER_FIELDS:
         return pa.array(chunk.column(_HEADER_FIELDS[name])[batches]).cast(kind)
     if name == "batchPosition":
-        return pa.array((chunk.positions + chunk.file_position)[batches])
+        return pa.array(chunk.places[batches])
     if name == "sequence":
         return pa.array(_sequences(chunk, spans)).cast(kind)
     attributes = chunk.column("attributes")

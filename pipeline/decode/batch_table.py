@@ -39,7 +39,10 @@ _HEADER_BYTES = numpy.dtype(f"V{BATCH_HEADER_SIZE}")
 
 
 class HeaderTable:
-    """The headers of batches of one file. `positions` of batches in bytes, relative to `file_position` in the file."""
+    """The headers of batches of one file. `positions` of batches in bytes, relative to `file_position` in the file.
+
+    The `magic` of a batch is 0 or 1 if the file has messages of that format in its place (legacy_table.py).
+    """
 
     __slots__ = ("file_position", "positions", "table")
 
@@ -47,6 +50,16 @@ class HeaderTable:
         self.positions = positions
         self.table = table
         self.file_position = file_position
+
+    @property
+    def places(self) -> Int64s:
+        """The position of each batch in the file."""
+        return self.positions + self.file_position
+
+    @property
+    def disk_sizes(self) -> Int64s:
+        """The size of each batch in the file."""
+        return self.sizes
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -87,6 +100,11 @@ class BatchTable(HeaderTable):
         """The bytes of one batch, including the header."""
         start = int(self.positions[index])
         return self.view[start : start + int(self.table["batch_length"][index]) + LOG_OVERHEAD]
+
+    def from_batch(self, index: int) -> "BatchTable":
+        """The table without the batches before this one."""
+        start = int(self.positions[index])
+        return self if not start else BatchTable(self.view[start : self.stopped_at], self.file_position + start)
 
     def crc_matches(self) -> Flags:
         """A flag for each batch: whether its bytes have the CRC in its header."""

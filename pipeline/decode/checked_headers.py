@@ -16,13 +16,30 @@ import numpy
 from .batch_table import HEADER_DTYPE, BatchTable, HeaderTable, check_crcs
 from .damage import Damage
 from .segment_chunks import read_chunks
-from .spans import Flags
+from .spans import Flags, Int64s
 
 PIECE_BYTES = 1 << 20
 MOST_BYTES = 32 << 20
 """The bytes of the log after which a table of headers is returned."""
 _MOST_BATCHES = 16_384
 """A table also ends with the piece that reaches this number of batches, which may have only a hundred bytes each."""
+
+
+class ReadHeaders(HeaderTable):
+    """Headers without the bytes of their batches, of which messages of format 0 and 1 have another size in the file."""
+
+    __slots__ = ("_disk_sizes",)
+
+    def __init__(self, chunks: Sequence[HeaderTable]) -> None:
+        """Joins the headers of adjacent chunks of a file."""
+        table = numpy.concatenate([chunk.table for chunk in chunks], dtype=HEADER_DTYPE)
+        super().__init__(numpy.concatenate([chunk.places for chunk in chunks]), table)
+        self._disk_sizes: Int64s = numpy.concatenate([chunk.disk_sizes for chunk in chunks])
+
+    @property
+    def disk_sizes(self) -> Int64s:
+        """The size of each batch in the file."""
+        return self._disk_sizes
 
 
 class CheckedHeaders(NamedTuple):
@@ -48,8 +65,7 @@ def read_headers(
             pieces, size, count = [], 0, 0
             yield chunk
             continue
-        headers = HeaderTable(chunk.positions + chunk.file_position, chunk.table)
-        pieces.append(checked(chunk)._replace(headers=headers))
+        pieces.append(checked(chunk)._replace(headers=ReadHeaders([chunk])))
         size += chunk.stopped_at
         count += len(chunk)
         if size >= most_bytes or count >= _MOST_BATCHES:
@@ -74,10 +90,7 @@ def _joined(pieces: Sequence[CheckedHeaders]) -> CheckedHeaders:
         kept.update((before + index, data) for index, data in piece.control_batches.items())
         before += len(piece.headers)
     return CheckedHeaders(
-        HeaderTable(
-            numpy.concatenate([piece.headers.positions for piece in pieces]),
-            numpy.concatenate([piece.headers.table for piece in pieces], dtype=HEADER_DTYPE),
-        ),
+        ReadHeaders([piece.headers for piece in pieces]),
         numpy.concatenate([piece.matches for piece in pieces]),
         [damage for piece in pieces for damage in piece.damage],
         kept,

@@ -91,10 +91,10 @@ def walk_large(
 
 def damage_of(chunk: BatchTable, index: int, kind: DamageKind, message: str) -> Damage:
     """The damage of a batch whose records can't be decoded."""
-    position = chunk.file_position + int(chunk.positions[index])
+    position = int(chunk.places[index])
     offset = int(chunk.table["base_offset"][index])
     text = f"the records of the batch at {position} can't be decoded: {message}"
-    return Damage(kind, position, int(chunk.sizes[index]), offset, text)
+    return Damage(kind, position, int(chunk.disk_sizes[index]), offset, text)
 
 
 def _check(chunk: BatchTable, index: int, count: int, max_size: int, sizes: DecodeSizes, *, is_compiled: bool) -> None:

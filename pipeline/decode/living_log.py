@@ -149,8 +149,7 @@ class _GivenOffsets:
         later = numpy.flatnonzero(item.last_offsets >= self.next_offset)
         if not len(later):
             return None
-        start = int(item.positions[later[0]])
-        return item if not start else BatchTable(item.view[start : item.stopped_at], item.file_position + start)
+        return item.from_batch(int(later[0]))
 
     def absence(self, found: PartitionDirectory | None) -> Absent | None:
         """The offsets that the directory lacks, by its current listing; None if it may have the next offset."""

@@ -2,7 +2,8 @@
 
 Owns: the open file while it is read. Memory: one chunk, or one batch if that is larger. Damaged bytes, and bytes that
 the system refuses to read, are returned as Damage between the chunks. Reading continues at the next batch in the index.
-Never writes. Invariant: every batch is in exactly one chunk.
+Messages of format 0 and 1 are returned as batches (legacy_table.py). Never writes. Invariant: every batch is in exactly
+one chunk.
 """
 
 from bisect import bisect_right
@@ -10,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import Struct
 
-from ...protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, MAGIC
+from ...protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, MAGIC, batch_size
+from ...protocol.records.errors import CorruptRecordError
 from ...storage.files.regular_files import fault_text
 from ..directories.file_access import RangeReader, is_unreadable, open_ranges
 from .batch_hop import ScanEnd
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind
+from .legacy_table import first_message_size, read_messages
 
 DEFAULT_CHUNK_BYTES = 4 << 20
 MOST_BATCH_BYTES = 64 << 20
@@ -81,6 +84,15 @@ class _ChunkReader:
                 continue
             if not data:
                 return
+            size = first_message_size(data)
+            if size is not None and size <= len(data):
+                for item in read_messages(data, position):
+                    yield item
+                    position = (
+                        item.position + item.size if isinstance(item, Damage) else item.file_position + item.stopped_at
+                    )
+                self._reset()
+                continue
             chunk = BatchTable(data, position)
             if len(chunk):
                 yield chunk
@@ -118,7 +130,9 @@ class _ChunkReader:
         """The damage if the bytes are not a whole batch; None if they begin a batch that is larger than the read."""
         size = _claimed_size(data)
         left = self.limit - position
-        if chunk.end is ScanEnd.INCOMPLETE and size <= left and len(data) < left:
+        is_legacy = first_message_size(data) is not None
+        end = ScanEnd.INCOMPLETE if is_legacy else chunk.end
+        if end is ScanEnd.INCOMPLETE and size <= left and len(data) < left:
             if size <= MOST_BATCH_BYTES:
                 self.wanted = max(size, self.wanted + BATCH_HEADER_SIZE)
                 self.is_one_batch = True
@@ -128,7 +142,7 @@ class _ChunkReader:
             return Damage(DamageKind.TOO_LARGE, position, size, base_offset, message)
         if not any(data[:BATCH_HEADER_SIZE]) and self._is_zero(position):
             return Damage(DamageKind.ZEROS, position, left, -1, f"the last {left} bytes, from {position} on, are zeros")
-        return _damage(chunk.end, data, position, self._next_batch(position) - position, size)
+        return _damage(end, data, position, self._next_batch(position) - position, size)
 
     def _is_zero(self, position: int) -> bool:
         """True if the file has only zeros from the position on."""
@@ -153,9 +167,11 @@ class _ChunkReader:
                 continue  # this candidate can't be read either
             if len(front) < _FRONT.size:
                 break
-            base_offset, length, _, magic = _FRONT.unpack(front)
-            size = length + LOG_OVERHEAD
-            if magic == MAGIC and base_offset >= 0 and BATCH_HEADER_SIZE <= size <= self.limit - candidate:
+            try:
+                size = batch_size(front)
+            except CorruptRecordError:
+                continue
+            if size is not None and size <= self.limit - candidate and _FRONT.unpack(front)[0] >= 0:
                 return candidate
         return self.limit
 

@@ -8,7 +8,16 @@ Source: protocol/records/batch.py.
 
 from collections.abc import Sequence
 
-from ...protocol.records.batch import BATCH_HEADER_SIZE, HEADER, LOG_OVERHEAD, MAGIC, BatchHeader
+from ...protocol.records.batch import (
+    BATCH_HEADER_SIZE,
+    HEADER,
+    MAGIC,
+    MAGIC_POSITION,
+    BatchHeader,
+    batch_size,
+    legacy_header,
+)
+from ...protocol.records.errors import CorruptRecordError
 from ..directories.file_access import RangeReader
 from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions, open_segment
 from .isolation import newest_snapshot
@@ -16,7 +25,6 @@ from .positions import position_before
 
 MARK_BYTES = 64 << 10
 """The approximate distance in bytes between remembered positions of batches."""
-_LEAST_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
 
 
 class LogEnd:
@@ -105,9 +113,10 @@ class LogEnd:
 def _header_at(file: RangeReader, position: int) -> BatchHeader | None:
     """The header of a complete batch; None at the end of the log, at an incomplete batch or at preallocated zeros."""
     data = file.read(position, BATCH_HEADER_SIZE)
-    if len(data) < BATCH_HEADER_SIZE or data[16] != MAGIC:
+    try:
+        size = batch_size(data)
+    except CorruptRecordError:
         return None
-    length = int.from_bytes(data[8:12], "big", signed=True)
-    if length < _LEAST_LENGTH or position + LOG_OVERHEAD + length > file.size:
+    if size is None or position + size > file.size:
         return None
-    return BatchHeader._make(HEADER.unpack(data))
+    return legacy_header(data, 0) if data[MAGIC_POSITION] < MAGIC else BatchHeader._make(HEADER.unpack(data))

@@ -5,7 +5,10 @@ Checks each position that it uses, by the first bytes of the batch there. Reads 
 
 from collections.abc import Sequence
 
-from ...protocol.records.batch import MAGIC
+from ...protocol.errors import KafkaError
+from ...protocol.records.batch import HEADER_UP_TO_MAGIC_SIZE, MAGIC, MAGIC_POSITION, batch_size
+from ...protocol.records.errors import CorruptRecordError
+from ...protocol.records.record import first_offset
 from ..directories.file_access import RangeReader, is_unreadable
 from ..directories.log_directories import SegmentFile, open_segment
 
@@ -39,6 +42,29 @@ def _searched(segment: SegmentFile, positions: Sequence[int], offset: int) -> in
 
 
 def is_batch_at(file: RangeReader, position: int, least_offset: int) -> bool:
-    """Whether a batch seems to begin at the position: its magic is right, its base offset at least `least_offset`."""
-    front = file.read(position, 17)
-    return len(front) == 17 and front[16] == MAGIC and int.from_bytes(front[:8], "big", signed=True) >= least_offset
+    """Whether a batch seems to begin at the position: magic and length are possible, its base offset is at least
+    `least_offset`.
+    """
+    front = file.read(position, HEADER_UP_TO_MAGIC_SIZE)
+    try:
+        return batch_size(front) is not None and int.from_bytes(front[:8], "big", signed=True) >= least_offset
+    except CorruptRecordError:
+        return False
+
+
+def first_offset_at(segment: SegmentFile, position: int) -> int | None:
+    """The offset of the first record of the batch at a position; None if that can't be read.
+
+    A wrapper (message format 0 or 1) has only its last offset in its header: it is decompressed. Raises OSError.
+    """
+    with open_segment(segment) as file:
+        front = file.read(position, HEADER_UP_TO_MAGIC_SIZE)
+        try:
+            size = batch_size(front)
+            if size is None:
+                return None
+            if front[MAGIC_POSITION] >= MAGIC:
+                return int.from_bytes(front[:8], "big", signed=True)
+            return first_offset(file.read(position, size))
+        except KafkaError:
+            return None

@@ -19,14 +19,13 @@ from ..directories.log_directories import (
     SegmentFile,
     find_partitions,
     indexed_positions,
-    open_segment,
     partition_at,
 )
 from ..directories.restarts import MOST_RESTARTS, attempts
 from .isolation import last_stable_offset
 from .offset_options import EARLIEST, LATEST, Bound
 from .options import ReadOptions
-from .positions import is_batch_at, position_before
+from .positions import first_offset_at, position_before
 from .pruning import Pruning
 from .timestamps import offset_for_timestamp
 
@@ -222,8 +221,9 @@ def _cut(whole: LogSplit, max_bytes: int, positions: Sequence[int]) -> Iterator[
     behind = bisect_right(positions, position_before(segment, positions, whole.end_offset - 1))
     end = positions[behind] if behind < len(positions) else whole.end
     inner = [position for position in positions if before < position < end]
-    cuts = [before, *_cut_positions(segment, before, inner, max_bytes)]
-    bounds = [whole.first_offset, *(_base_offset_at(segment, cut) for cut in cuts[1:]), whole.end_offset]
+    inner_cuts = _cut_positions(segment, before, inner, max_bytes)
+    cuts = [before, *inner_cuts]
+    bounds = [whole.first_offset, *inner_cuts.values(), whole.end_offset]
     for index, (start, stop) in enumerate(zip(cuts, [*cuts[1:], end], strict=True)):
         first, last = max(bounds[index], whole.first_offset), min(bounds[index + 1], whole.end_offset)
         if first < last:
@@ -231,21 +231,18 @@ def _cut(whole: LogSplit, max_bytes: int, positions: Sequence[int]) -> Iterator[
             yield replace(whole, start=start, end=stop, first_offset=first, end_offset=last, is_active=is_last)
 
 
-def _cut_positions(segment: SegmentFile, start: int, positions: Sequence[int], max_bytes: int) -> list[int]:
-    """The positions at which to cut, about every `max_bytes`. Skips positions where no batch begins."""
-    cuts = [start]
-    if not positions:
-        return []
-    with open_segment(segment) as file:
-        for position in positions:
-            if position - cuts[-1] >= max_bytes and is_batch_at(file, position, segment.base_offset):
-                cuts.append(position)
-    return cuts[1:]
-
-
-def _base_offset_at(segment: SegmentFile, position: int) -> int:
-    with open_segment(segment) as file:
-        return int.from_bytes(file.read(position, 8), "big")
+def _cut_positions(segment: SegmentFile, start: int, positions: Sequence[int], max_bytes: int) -> dict[int, int]:
+    """The positions at which to cut, about every `max_bytes`, and the first offset there. Skips positions where no
+    batch begins.
+    """
+    cuts: dict[int, int] = {}
+    for position in positions:
+        if position - start >= max_bytes:
+            offset = first_offset_at(segment, position)
+            if offset is not None and offset >= segment.base_offset:
+                cuts[position] = offset
+                start = position
+    return cuts
 
 
 def pack(items: Sequence[Item], size_of: Callable[[Item], int], max_bytes: int) -> list[tuple[Item, ...]]:

@@ -80,7 +80,7 @@ def _rows(chunk: LogChunk, fixed: dict[str, Any]) -> Any:
     count = len(table)
     attributes = table.column("attributes")
     matches = table.crc_matches()
-    positions = table.positions + table.file_position
+    positions = table.places
     sequences = table.column("base_sequence")
     ends = (sequences + table.column("last_offset_delta")) % (1 << 31)  # a sequence wraps at 2^31, as in Java
     has_horizon = (attributes & _DELETE_HORIZON) != 0
@@ -89,7 +89,7 @@ def _rows(chunk: LogChunk, fixed: dict[str, Any]) -> Any:
     known |= {
         "file": pa.repeat(str(chunk.segment.path), count),
         "position": positions,
-        "size": table.sizes,
+        "size": table.disk_sizes,
         "lastOffset": table.last_offsets,
         "isCrcValid": matches,
         "compression": pa.array(_CODECS).take(pa.array(attributes & 7)),
@@ -128,6 +128,6 @@ def _faults(chunk: LogChunk, matches: NDArray[numpy.bool_]) -> list[str | None]:
     table = chunk.batches
     faults: list[str | None] = [None] * len(table)
     for index in numpy.flatnonzero(~matches).tolist():
-        position = int(table.positions[index]) + table.file_position
+        position = int(table.places[index])
         faults[index] = f"batch-crc-mismatch: {chunk.segment.path}: the CRC-32C of the batch at {position} is wrong"
     return faults

@@ -146,7 +146,7 @@ def _records(chunk: LogChunk, selected: NDArray[numpy.bool_]) -> Iterator[LogRec
 
 def _rows(chunk: LogChunk, found: DecodedRecords) -> Iterator[LogRecord]:
     path, table = str(chunk.segment.path), chunk.batches
-    positions = (table.positions + table.file_position)[found.batches].tolist()
+    positions = table.places[found.batches].tolist()
     of_batch = [
         table.column(name)[found.batches].tolist()
         for name in ("attributes", "producer_id", "producer_epoch", "partition_leader_epoch")

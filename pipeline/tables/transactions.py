@@ -203,7 +203,7 @@ def _chunk_rows(
             )
         transaction.batches += 1
         transaction.records += int(columns["records_count"][index])
-        transaction.size += int(table.sizes[index])
+        transaction.size += int(table.disk_sizes[index])
 
 
 def _marker_rows(

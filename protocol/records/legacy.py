@@ -16,8 +16,18 @@ import zlib
 from collections.abc import Iterator
 from struct import Struct
 
-from .batch import INT64, LOG_OVERHEAD, MAGIC, MAGIC_POSITION, SMALLEST_LENGTHS, BatchHeader, Buffer, legacy_header
-from .compression import CompressionType, decompressed_chunks
+from .batch import (
+    INT64,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_POSITION,
+    SMALLEST_LENGTHS,
+    BatchHeader,
+    Buffer,
+    crc_of,
+    legacy_header,
+)
+from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType, decompressed_chunks
 from .errors import InvalidRecordError
 
 Message = tuple[int, int, bytes | None, bytes | None]
@@ -53,15 +63,12 @@ def iterate_messages(
     Holds the messages of a wrapper in memory: in format 1 the last one has to be read before the first offset is known.
     Raises InvalidRecordError; RecordTooLargeError if they decompress to more than ``max_decompressed_size`` bytes.
     """
-    with memoryview(buffer) as view:
-        message = view[position : position + header.size_in_bytes]
-        key, value = _key_and_value(message, header.magic)
-        if not header.is_wrapper:
-            yield header.base_offset, header.max_timestamp, _copy(key), _copy(value)
-            return
-        if value is None:
-            raise InvalidRecordError("Found invalid compressed record set with null value")
-        data = b"".join(_decompressed(header, bytes(value), max_decompressed_size))
+    message = bytes(memoryview(buffer)[position : position + header.size_in_bytes])
+    if not header.is_wrapper:
+        key, value = _key_and_value(memoryview(message), header.magic)
+        yield header.base_offset, header.max_timestamp, _copy(key), _copy(value)
+        return
+    data = unwrapped(message, header, max_decompressed_size)
     first_offset = _first_offset(data, header)
     append_time = header.max_timestamp if header.is_log_append_time else None
     for start, end in _inner(data):
@@ -71,6 +78,27 @@ def iterate_messages(
         key, value = _key_and_value(memoryview(data)[start:end], inner.magic)
         timestamp = inner.max_timestamp if append_time is None or inner.magic == 0 else append_time
         yield first_offset + inner.base_offset, timestamp, _copy(key), _copy(value)
+
+
+def unwrapped(wrapper: bytes, header: BatchHeader, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE) -> bytes:
+    """The decompressed messages in a wrapper. Raises as `iterate_messages`."""
+    _, value = _key_and_value(memoryview(wrapper), header.magic)
+    if value is None:
+        raise InvalidRecordError("Found invalid compressed record set with null value")
+    return b"".join(_decompressed(header, bytes(value), max_size))
+
+
+def message_checksums(message: bytes, header: BatchHeader) -> Iterator[tuple[int, bool]]:
+    """For each record of a message: the CRC of its own message, and whether it is right. Raises as
+    `iterate_messages`.
+    """
+    if not header.is_wrapper:
+        yield header.crc, crc_of(message, 0, header) == header.crc
+        return
+    data = unwrapped(message, header)
+    for start, _ in _inner(data):
+        inner = legacy_header(data, start)
+        yield inner.crc, crc_of(data, start, inner) == inner.crc
 
 
 def _decompressed(header: BatchHeader, value: bytes, max_size: int) -> Iterator[bytes]:

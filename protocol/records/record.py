@@ -68,6 +68,15 @@ def iterate_records(
     return _records_in(section_chunks(buffer, header, position, max_decompressed_size), header)
 
 
+def first_offset(buffer: Buffer, position: int = 0) -> int:
+    """The base offset of the batch at `position`; that of a wrapper (message format 0 or 1) is its first record's.
+
+    A wrapper is decompressed. Raises what `iterate_records` raises.
+    """
+    header = read_header(buffer, position)
+    return next(iterate_records(buffer, header, position)).offset if header.is_wrapper else header.base_offset
+
+
 def iterate_outlines(
     buffer: Buffer,
     header: BatchHeader,

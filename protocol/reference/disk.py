@@ -53,6 +53,30 @@ RECORD_BATCH_HEADER = Struct(
 )
 """The 61 bytes before the records of a batch of magic 2; the records follow, compressed as the attributes say."""
 
+MESSAGE_ATTRIBUTES = BitStruct(
+    "unused" / BitsInteger(4),
+    "timestamp_type" / Enum(BitsInteger(1), CREATE_TIME=0, LOG_APPEND_TIME=1),
+    "compression" / Enum(BitsInteger(3), NONE=0, GZIP=1, SNAPPY=2, LZ4=3),
+)
+"""The 8 bits of the attributes of a message of format 0 or 1."""
+
+_MESSAGE_START = (
+    _fixed("offset", "int64"),
+    _fixed("length", "int32"),  # the bytes after this field
+    _fixed("crc", "uint32"),  # CRC-32 of everything after it
+    _fixed("magic", "int8"),
+    Field("attributes", "int8", MESSAGE_ATTRIBUTES),
+)
+_MESSAGE_END = (
+    Field("key", "bytes", SizedBytes(Int32sb, nullable=True)),
+    Field("value", "bytes", SizedBytes(Int32sb, nullable=True)),  # of a wrapper: compressed messages
+)
+MESSAGES = (
+    Struct(*_MESSAGE_START, *_MESSAGE_END),
+    Struct(*_MESSAGE_START, _fixed("timestamp", "int64"), *_MESSAGE_END),
+)
+"""By message format, 0 and 1: one message, as Kafka before 0.11 wrote them. Source: Kafka's ``LegacyRecord``."""
+
 RECORD_HEADER = Struct(
     Field("key", "string", Utf8(SizedBytes(VARINT, nullable=False))),
     Field("value", "bytes", SizedBytes(VARINT, nullable=True)),

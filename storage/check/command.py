@@ -52,7 +52,7 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
     print_problem = _print_json if as_json else _print_text
     for problem in problems:
         print_problem(problem)
-    files = size = 0
+    files = size = set_aside = 0
     errors = sum(problem.severity is CheckSeverity.ERROR for problem in problems)
     progress = _ProgressLine(len(tasks))
     for checked in _checked(tasks, jobs):
@@ -60,16 +60,18 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
         for problem in checked.problems:
             print_problem(problem)
             errors += problem.severity is CheckSeverity.ERROR
-        files, size = files + checked.files, size + checked.size
+        files, size, set_aside = files + checked.files, size + checked.size, set_aside + checked.set_aside
         progress.one_more(size)
     progress.clear()
     if not as_json:
         outcome = (
             f"{errors} damaged: `odradek storage repair --dry-run` shows what a start would do" if errors else "sound"
         )
-        click.echo(f"{len(tasks)} partitions, {files} files, {size} bytes: {outcome}")
+        kept = f"; {set_aside} files keep what recovery took out of logs" if set_aside else ""
+        click.echo(f"{len(tasks)} partitions, {files} files, {size} bytes: {outcome}{kept}")
     else:
-        click.echo(json.dumps({"partitions": len(tasks), "files": files, "bytes": size, "errors": errors}))
+        totals = {"partitions": len(tasks), "files": files, "bytes": size, "errors": errors, "setAside": set_aside}
+        click.echo(json.dumps(totals))
     return EXIT_DAMAGE if errors else 0
 
 

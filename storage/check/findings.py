@@ -42,3 +42,5 @@ class CheckedAmounts(NamedTuple):
     files: int
     size: int
     problems: list[Problem]
+    set_aside: int = 0
+    """The number of files with bytes that recovery has taken out of the log."""

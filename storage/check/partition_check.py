@@ -34,6 +34,7 @@ from ..files.file_names import (
 from ..files.files import Files
 from ..files.meta_properties import read_partition_metadata
 from ..files.regular_files import fault_text, kind_of
+from ..log.set_aside import is_set_aside
 from .findings import CheckedAmounts, CheckSeverity, Problem
 
 HALF_DONE = {
@@ -42,6 +43,7 @@ HALF_DONE = {
     DELETED_SUFFIX: "deleted; it is removed after file.delete.delay.ms or at the next start",
     ".tmp": "a checkpoint that was being written; the next start removes it",
 }
+SET_ASIDE_HINT = "the first start after 30 days removes the file, or you do"
 KRAFT_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint")
 
 
@@ -64,7 +66,7 @@ def check_partition(task: CheckTask) -> CheckedAmounts:
     """Checks every file of a partition's directory. Raises OSError for the directory itself only."""
     check = _PartitionCheck(task)
     check.run()
-    return CheckedAmounts(check.files_count, check.size, check.problems)
+    return CheckedAmounts(check.files_count, check.size, check.problems, check.set_aside)
 
 
 class _PartitionCheck:
@@ -76,6 +78,7 @@ class _PartitionCheck:
         self.problems: list[Problem] = []
         self.files_count = 0
         self.size = 0
+        self.set_aside = 0
         self.end_offset = -1
 
     def run(self) -> None:
@@ -174,6 +177,10 @@ class _PartitionCheck:
     def _check_names(self, sizes: dict[str, int]) -> None:
         for name in sizes:
             path = self.task.directory / name
+            if is_set_aside(name):
+                what = f"{sizes[name]} bytes that recovery has taken out of the log; {SET_ASIDE_HINT}"
+                self._add(CheckSeverity.NOTE, path, None, what)
+                self.set_aside += 1
             for suffix, what in HALF_DONE.items():
                 if name.endswith(suffix):
                     self._add(CheckSeverity.NOTE, path, None, what)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...protocol.steps import Steps
 from ...protocol.topic_partition import TopicPartition
-from ..files.file_names import renamed_directory_name
+from ..files.file_names import STRAY_DIRECTORY_SUFFIX, renamed_directory_name
 from ..files.files import Files
 from ..log.due_removals import DueRemovals
 from ..log.log import Log
@@ -41,7 +41,13 @@ class DirectoryRemoval:
         self._files.rename(path, target)
         if sync:
             self._files.sync_directory(self._directory)
-        logger.info("%s: renamed to %s", path, target.name)
+        logger.log(
+            logging.WARNING if suffix == STRAY_DIRECTORY_SUFFIX else logging.INFO,
+            "%s: %srenamed to %s",
+            path,
+            "the metadata has no such partition here; " if suffix == STRAY_DIRECTORY_SUFFIX else "",
+            target.name,
+        )
         return target
 
     def add(self, path: Path, due_ms: int) -> None:

@@ -15,7 +15,7 @@ which its leader truncates: the copy is then cut where the two differ, by their 
 
 from typing import NamedTuple
 
-from ...protocol.records.batch import read_header
+from ...protocol.records.record import first_offset
 from ...protocol.topic_partition import TopicPartition
 from ..errors import StorageError
 from ..log.log import Log
@@ -113,7 +113,7 @@ class ReplicaMove:
             raise self.source.storage_error(error) from error
         if chunk.start is not None:
             # If records were deleted, the first batch may begin before the log's start.
-            self.future.truncate_fully_and_start_at(read_header(data).base_offset if data else chunk.start)
+            self.future.truncate_fully_and_start_at(first_offset(data) if data else chunk.start)
         if data:
             self.future.append_as_follower(data, now_ms)
         return len(data)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...protocol.internal_records.coordinator_serde import PREFIX_BYTES
 from ...protocol.internal_records.metadata_serde import frame_of
-from ...protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader
+from ...protocol.records.batch import BATCH_HEADER_SIZE, MAGIC, MAGIC_POSITION, BatchHeader
 from ...protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE
+from ...protocol.records.legacy import unwrapped
 from ...protocol.records.record import Record, records_section
 from ...protocol.reference import disk
 from ...protocol.reference.dissect import dissect
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def header_rows(position: int, data: bytes) -> ByteRows:
-    """The header of a batch that begins at ``position`` of its file."""
+    """The header of a batch that begins at ``position`` of its file; all fields of a message of format 0 or 1."""
+    if data[MAGIC_POSITION] < MAGIC:
+        return ByteRows(_notes(disk.MESSAGES[data[MAGIC_POSITION]], data, 0)[0], data, position, "")
     notes, _ = _notes(disk.RECORD_BATCH_HEADER, data[:BATCH_HEADER_SIZE], 0)
     return ByteRows(notes, data, position, "")
 
@@ -35,8 +38,12 @@ class RecordByteRows:
     """The records of one batch, one after the other."""
 
     def __init__(self, position: int, header: BatchHeader, data: bytes) -> None:
-        """`data` is the whole batch. Raises KafkaError for records that can't be decompressed."""
-        self._data = records_section(data, header, 0, DEFAULT_MAX_DECOMPRESSED_SIZE)
+        """`data` is the whole batch or wrapper. Raises KafkaError for records that can't be decompressed."""
+        self._magic = header.magic
+        if header.is_wrapper:
+            self._data = unwrapped(data, header)
+        else:
+            self._data = records_section(data, header, 0, DEFAULT_MAX_DECOMPRESSED_SIZE)
         compressed = bool(header.attributes & 0x07)
         self._where = "decompressed" if compressed else ""
         self._at = 0 if compressed else position + BATCH_HEADER_SIZE
@@ -44,7 +51,10 @@ class RecordByteRows:
 
     def next(self, record: Record, decoded: Decoded | None) -> ByteRows:
         """The fields of the next record, and those of the message that its key or value holds."""
-        notes, self._next = _notes(disk.RECORD, self._data, self._next)
+        structure = disk.RECORD
+        if self._magic < MAGIC:
+            structure = disk.MESSAGES[self._data[self._next + MAGIC_POSITION]]
+        notes, self._next = _notes(structure, self._data, self._next)
         rows: list[Note] = []
         for note in notes:
             rows.append(note)

@@ -49,6 +49,8 @@ class RecordLine(NamedTuple):
     record: Record
     control: Control | None
     decoded: Decoded | None
+    checksum: tuple[int, bool] | None = None
+    """For message formats 0 and 1, whose messages have a CRC each: the CRC, and whether it is right."""
 
 
 class EntryLine(NamedTuple):

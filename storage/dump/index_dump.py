@@ -234,7 +234,10 @@ def _compare_times(
     if largest != timestamp:
         what = f"the batch of {name} that ends at offset {offset} has timestamp {largest}, expected {timestamp}"
         line = f"  Index timestamp: {timestamp}, log timestamp: {largest}"
-        yield DumpFinding(path, slot, what, True, (TIMESTAMP_MISMATCHES.format(path.absolute()), line))
+        # The header of a batch keeps the timestamp after compaction has removed the records.
+        is_corrupt = found[1].max_timestamp != timestamp
+        kafka = (TIMESTAMP_MISMATCHES.format(path.absolute()), line)
+        yield DumpFinding(path, slot, what, is_corrupt, kafka)
     if previous >= timestamp:
         what = f"timestamp {timestamp} is not later than the previous one, {previous}"
         line = f"  Index timestamp: {timestamp}, Previously indexed timestamp: {previous}"

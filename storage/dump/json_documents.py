@@ -40,7 +40,7 @@ def _batch(event: BatchLine) -> dict[str, Any]:
     return {
         "baseOffset": header.base_offset,
         "lastOffset": header.last_offset,
-        "count": header.records_count,
+        "count": None if header.is_wrapper else header.records_count,
         "baseSequence": header.base_sequence,
         "lastSequence": header.last_sequence,
         "producerId": header.producer_id,

@@ -7,6 +7,7 @@ after damage if the next batch can be found. Source: Kafka's DumpLogSegments.dum
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from ...protocol.errors import KafkaError, ProtocolError
 from ...protocol.messages import message_class
 from ...protocol.records.batch import BatchHeader
 from ...protocol.records.control import ControlRecordType, control_record_type, end_transaction_marker
+from ...protocol.records.legacy import message_checksums
 from ...protocol.records.record import Record, iterate_records
 from ..files.file_names import base_offset_of
 from .decoders import Decoder, Typed
@@ -108,10 +110,11 @@ class _Order:
         if self._next_offset is not None and header.base_offset < self._next_offset:
             what = f"the batch begins at offset {header.base_offset}, expected {self._next_offset} or higher"
             yield DumpFinding(self._path, position, what)
-        if header.partition_leader_epoch < self._epoch:
-            what = f"leader epoch {header.partition_leader_epoch} follows {self._epoch}"
-            yield DumpFinding(self._path, position, what)
-        self._epoch = header.partition_leader_epoch
+        if not header.is_legacy:
+            if header.partition_leader_epoch < self._epoch:
+                what = f"leader epoch {header.partition_leader_epoch} follows {self._epoch}"
+                yield DumpFinding(self._path, position, what)
+            self._epoch = header.partition_leader_epoch
         self._next_offset = header.next_offset
 
     def record(self, offset: int) -> Iterator[DumpFinding]:
@@ -140,10 +143,14 @@ def _batch(path: Path, batch: Batch, options: LogOptions, order: _Order) -> Iter
         return
     rows: RecordByteRows | None = None
     try:
-        for record in iterate_records(data, header):
+        checksums = message_checksums(data, header) if header.is_legacy else repeat(None)
+        for record, checksum in zip(iterate_records(data, header), checksums, strict=False):
             yield from order.record(record.offset)
-            yield from _record(path, position, header, record, options.decoder)
-            if options.shows_bytes:
+            if checksum is not None and not checksum[1]:
+                what = f"the message at offset {record.offset} has a wrong CRC, {checksum[0]}"
+                yield DumpFinding(path, position, what)
+            yield from _record(path, position, header, record, options.decoder, checksum)
+            if options.shows_bytes and (header.is_wrapper or not header.is_legacy):
                 rows = rows or _record_rows(batch)
                 yield rows.next(record, options.decoder(record) if options.decoder else None)
     except KafkaError as error:
@@ -156,7 +163,14 @@ def _record_rows(batch: Batch) -> "RecordByteRows":
     return RecordByteRows(*batch)
 
 
-def _record(path: Path, position: int, header: BatchHeader, record: Record, decoder: Decoder | None) -> Iterator[Event]:
+def _record(
+    path: Path,
+    position: int,
+    header: BatchHeader,
+    record: Record,
+    decoder: Decoder | None,
+    checksum: tuple[int, bool] | None,
+) -> Iterator[Event]:
     if header.is_control:
         try:
             yield RecordLine(header, record, control_of(record), None)
@@ -165,7 +179,7 @@ def _record(path: Path, position: int, header: BatchHeader, record: Record, deco
             yield DumpFinding(path, position, f"control record at offset {record.offset}: {error.args[-1]}")
         return
     decoded = decoder(record) if decoder else None
-    yield RecordLine(header, record, None, decoded)
+    yield RecordLine(header, record, None, decoded, checksum)
     if decoded is not None and decoded.fault is not None:
         yield DumpFinding(path, position, decoded.fault, decoded.is_corrupt)
 

@@ -17,17 +17,18 @@ from ...protocol.records.batch import (
     LOG_OVERHEAD,
     MAGIC,
     MAGIC_POSITION,
+    SMALLEST_LENGTHS,
     BatchHeader,
     crc_of,
+    legacy_header,
 )
 from ..files.regular_files import open_regular
 
 WINDOW_SIZE = 1 << 20  # one read of the disk; larger ones are not faster
-SMALLEST_LENGTH = 14  # the least length of a message of format 0: Kafka's LegacyRecord.RECORD_OVERHEAD_V0
 
 
 class DamagedBytes(NamedTuple):
-    """Bytes that are not a batch of the supported format."""
+    """Bytes that are not a batch of a known format."""
 
     position: int
     size: int
@@ -56,7 +57,7 @@ class Batch(NamedTuple):
 
     @property
     def computed_crc(self) -> int:
-        """The CRC-32C that the header should have."""
+        """The checksum that the header should have."""
         return crc_of(self.data, 0, self.header)
 
     @property
@@ -106,7 +107,8 @@ class LogFile:
             what = f"{available} bytes are left, fewer than a batch header has"
             return DamagedBytes(position, available, what, ends_log=True, is_cut=True)
         length = int.from_bytes(head[8:12], "big", signed=True)
-        if length < SMALLEST_LENGTH:
+        magic = head[MAGIC_POSITION]
+        if length < SMALLEST_LENGTHS[0]:
             what = f"the length field says {length + LOG_OVERHEAD} bytes, a batch has at least {BATCH_HEADER_SIZE}"
             is_unwritten = not any(head)
             if is_unwritten:
@@ -116,14 +118,13 @@ class LogFile:
         if size > available:
             what = f"the batch has {size} bytes, only {available} are left"
             return DamagedBytes(position, available, what, ends_log=True, is_cut=True)
-        magic = head[MAGIC_POSITION]
-        if magic != MAGIC:
-            old = " (message format from before Kafka 0.11, not supported)" if magic in (0, 1) else ""
-            return DamagedBytes(position, size, f"expected magic {MAGIC}, found {magic}{old}", ends_log=False)
-        if size < BATCH_HEADER_SIZE:
-            what = f"the length field says {size} bytes, a batch has at least {BATCH_HEADER_SIZE}"
+        if magic > MAGIC:
+            return DamagedBytes(position, size, f"expected magic {MAGIC}, found {magic}", ends_log=False)
+        if length < SMALLEST_LENGTHS[magic]:
+            least = SMALLEST_LENGTHS[magic] + LOG_OVERHEAD
+            what = f"the length field says {size} bytes, a batch of magic {magic} has at least {least}"
             return DamagedBytes(position, available, what, ends_log=True)
-        return BatchHeader._make(HEADER.unpack(head))
+        return BatchHeader._make(HEADER.unpack(head)) if magic == MAGIC else legacy_header(head, 0)
 
     def headers(self, end: int | None = None) -> Iterator[tuple[int, BatchHeader] | DamagedBytes]:
         """(position, header) of each batch up to ``end`` (None: the file's), and each damage between. Raises OSError.

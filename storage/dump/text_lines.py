@@ -53,17 +53,22 @@ def byte_lines(event: ByteRows) -> list[str]:
 
 
 def batch_line(event: BatchLine) -> str:
-    """One batch."""
+    """One batch; a message of format 0 or 1 has fewer fields."""
     header = event.header
+    place_and_time = f"position: {event.position} {timestamp_type(header)}: {header.max_timestamp}"
+    format_and_crc = (
+        f"size: {header.size_in_bytes} magic: {header.magic} compresscodec: {codec_name(header)} crc: {header.crc}"
+        f" isvalid: {_java(event.is_valid)}"
+    )
+    if header.is_legacy:
+        return f"offset: {header.last_offset} {place_and_time} {format_and_crc}"
     horizon = "OptionalLong.empty" if header.delete_horizon_ms is None else f"OptionalLong[{header.delete_horizon_ms}]"
     return (
         f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count: {header.records_count}"
         f" baseSequence: {header.base_sequence} lastSequence: {header.last_sequence} producerId: {header.producer_id}"
         f" producerEpoch: {header.producer_epoch} partitionLeaderEpoch: {header.partition_leader_epoch}"
         f" isTransactional: {_java(header.is_transactional)} isControl: {_java(header.is_control)}"
-        f" deleteHorizonMs: {horizon} position: {event.position}"
-        f" {timestamp_type(header)}: {header.max_timestamp} size: {header.size_in_bytes} magic: {header.magic}"
-        f" compresscodec: {codec_name(header)} crc: {header.crc} isvalid: {_java(event.is_valid)}"
+        f" deleteHorizonMs: {horizon} {place_and_time} {format_and_crc}"
     )
 
 
@@ -72,7 +77,7 @@ def record_line(event: RecordLine, *, skip_record_metadata: bool, message_text: 
     text = ""
     content_prefix = "| "
     if not skip_record_metadata:
-        text = metadata_text(event.batch, event.record)
+        text = metadata_text(event.batch, event.record, event.checksum)
         content_prefix = " "
         if event.control is not None:
             text += control_text(event.control)
@@ -81,13 +86,16 @@ def record_line(event: RecordLine, *, skip_record_metadata: bool, message_text: 
     return text
 
 
-def metadata_text(batch: BatchHeader, record: Record) -> str:
-    """Offset, time, sizes, sequence and the keys of the headers."""
-    keys = ",".join(key for key, _ in record.headers)
-    return (
+def metadata_text(batch: BatchHeader, record: Record, checksum: tuple[int, bool] | None) -> str:
+    """Offset, time, sizes; then the CRC of a message, or sequence and keys of the headers of a record."""
+    text = (
         f"| offset: {record.offset} {timestamp_type(batch)}: {record.timestamp} keySize: {size_of(record.key)}"
-        f" valueSize: {size_of(record.value)} sequence: {sequence_of(batch, record)} headerKeys: [{keys}]"
+        f" valueSize: {size_of(record.value)}"
     )
+    if checksum is not None:
+        return f"{text} isValid: {_java(checksum[1])} crc: {checksum[0]}"
+    keys = ",".join(key for key, _ in record.headers)
+    return f"{text} sequence: {sequence_of(batch, record)} headerKeys: [{keys}]"
 
 
 def control_text(control: Control) -> str:
@@ -170,6 +178,8 @@ def size_of(data: bytes | None) -> int:
 
 def timestamp_type(header: BatchHeader) -> str:
     """Kafka's TimestampType."""
+    if header.magic == 0:
+        return "NoTimestampType"
     return "LogAppendTime" if header.is_log_append_time else "CreateTime"
 
 

@@ -22,6 +22,7 @@ from ..errors import RecordListTooLargeError, StorageError
 from ..files.descriptors import Descriptor
 from ..files.disk_errors import lacks_descriptors
 from ..files.files import Buffer, Files
+from ..segment.offset_index import MAX_RELATIVE_OFFSET
 from ..segment.segment import Segment
 from .append_plan import AppendInfo, AppendOrigin, AppendPlan, check_assigned, plan_append
 from .log_files import LogFiles
@@ -223,7 +224,7 @@ class LogAppender:
         max_timestamp = max(header.max_timestamp for _, header in batches)
         view = memoryview(buffer)
         try:
-            segment = self._segment_for(size, max_timestamp, first.base_offset, last.last_offset, now_ms)
+            segment = self._segment_for(size, max_timestamp, _roll_offset(first), last.last_offset, now_ms)
             start = segment.write([view[:size]], size)
         except OSError as error:
             raise self._health.storage_error(error) from error
@@ -291,3 +292,12 @@ class LogAppender:
         offsets.advance(last_offset + 1)
         start, time = offsets.log_start_offset, header.max_timestamp
         return AppendInfo(first_offset, last_offset, time, plan.log_append_time, start, plan.size, False)
+
+
+def _roll_offset(first: BatchHeader) -> int:
+    """The base offset of a new segment that begins with this batch, if that is not before the log's end.
+
+    The first offset of a wrapper (message format 0 or 1) is unknown: only that it is less than 2^31 before the last
+    one. Source: UnifiedLog.maybeRoll.
+    """
+    return first.last_offset - MAX_RELATIVE_OFFSET if first.is_wrapper else first.base_offset

@@ -57,11 +57,11 @@ class SegmentScan:
 
     def first_with(self, timestamp: int) -> Steps[TimestampAndOffset | None]:
         """The first record whose own timestamp is `timestamp`. All records of a batch with LogAppendTime have its
-        timestamp.
+        timestamp. Records of message format 0 have none.
         """
 
         def is_wanted(header: BatchHeader) -> bool:
-            return header.max_timestamp == timestamp
+            return header.max_timestamp == timestamp and header.magic > 0
 
         def time_of(header: BatchHeader) -> int | None:
             return header.max_timestamp if header.is_log_append_time and not header.is_wrapper else None

@@ -110,7 +110,7 @@ class RecordStore:
         rows = numpy.flatnonzero(~is_control)
         if not len(rows):
             return
-        positions = (chunk.positions + chunk.file_position)[item.batches]
+        positions = chunk.places[item.batches]
         arrays = [item.columns.column(name) for name in _COLUMNS] + [pa.array(positions)]
         columns = pa.RecordBatch.from_arrays(arrays, [*_COLUMNS, "position"]).take(pa.array(rows))
         producers = chunk.column("producer_id")[item.batches][rows]

@@ -154,7 +154,7 @@ def test_damage_among_synced_records_is_left_alone_unless_asked_for(
     assert repair([str(root), "--dry-run", "--from-start"]) == 0
     said = capsys.readouterr().out
     assert f"{path}: damaged at byte" in said
-    assert "removing the segment, because it follows a damaged one" in said
+    assert "because it follows a damaged segment" in said
     assert files_of(root) == before
     assert repair([str(root), "--from-start"]) == 0
     capsys.readouterr()

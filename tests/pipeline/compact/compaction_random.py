@@ -12,6 +12,7 @@ from pathlib import Path
 
 from odradek.protocol.records.compression import CompressionType
 from odradek.storage.log.log_config import LogConfig
+from support.data.legacy_messages import LEGACY_CODECS
 from support.pipeline.compaction_log import COMPACTED, DAY_MS, HOUR_MS, CompactionLog
 from support.pipeline.compaction_rounds import (
     MANY_KEYS,
@@ -58,6 +59,8 @@ class RandomHistory:
         self.codecs = tuple(CompressionType) if rng.random() < 1 / 3 else (CompressionType.NONE,)
         self.append_time = rng.choice((0.0, 0.3, 1.0))
         self.gaps = rng.choice((0.0, 0.1))
+        self.legacy = random.Random(rng.random()).choice((0.0, 0.0, 0.3, 0.9))
+        """The share of batches without a producer that are messages of format 0 or 1."""
         self.epochs = dict.fromkeys((*IDEMPOTENT, *TRANSACTIONAL), 0)
         self.open: set[int] = set()
         self.hang = rng.random() < 0.2
@@ -70,14 +73,20 @@ class RandomHistory:
         if not self.hang:
             for producer_id in sorted(self.open):
                 self._end(producer_id)
-        self.log.roll()
+        self._roll()
+
+    def _roll(self, at: int | None = None) -> None:
+        """Kafka's cleaner fails if the last batch of a round is an old message of which nothing stays."""
+        if self.legacy and at is None:
+            self._append(-1)
+        self.log.roll(at)
 
     def _step(self) -> None:
         rng, log = self.rng, self.log
         log.now_ms += rng.choice((0, 1, rng.randrange(2000), rng.randrange(2000), HOUR_MS // 7))
         kind = rng.random()
         if kind < 0.06 and log.end > 0:
-            log.roll(log.end + rng.randrange(20) if rng.random() < self.gaps else None)
+            self._roll(log.end + rng.randrange(20) if rng.random() < self.gaps else None)
         elif kind < 0.08:
             log.leader_epoch += 1
         elif kind < 0.10:
@@ -86,7 +95,10 @@ class RandomHistory:
         elif kind < 0.12:
             self.epochs[rng.choice(IDEMPOTENT)] += 1
         elif kind < 0.45:
-            self._append(-1)
+            if rng.random() < self.legacy:
+                self._append_legacy()
+            else:
+                self._append(-1)
         elif kind < 0.6:
             self._append(rng.choice(IDEMPOTENT))
         elif kind < 0.83:
@@ -97,13 +109,29 @@ class RandomHistory:
             # Of an open transaction, or of one without data in this partition.
             self._end(rng.choice(sorted(self.open) if self.open and rng.random() < 0.8 else TRANSACTIONAL))
 
-    def _append(self, producer_id: int) -> None:
-        rng, log = self.rng, self.log
+    def _records(self) -> list[tuple[bytes | None, bytes | None]]:
+        rng = self.rng
         records: list[tuple[bytes | None, bytes | None]] = []
         for _ in range(rng.choice((1, 1, 3, 12))):
             key = None if rng.random() < 0.04 else b"key-%d" % rng.randrange(self.keys)
             value = None if rng.random() < 0.2 else rng.randbytes(rng.choice((0, 5, 5, 400)))
             records.append((key, value))
+        return records
+
+    def _append_legacy(self) -> None:
+        rng, log = self.rng, self.log
+        records = self._records()
+        log.append_legacy(
+            rng.randrange(2),
+            records,
+            codec=rng.choice(LEGACY_CODECS) if len(self.codecs) > 1 else CompressionType.NONE,
+            times=[log.now_ms + rng.randrange(-5, 5) for _ in records],
+            has_append_time=rng.random() < self.append_time,
+        )
+
+    def _append(self, producer_id: int) -> None:
+        rng, log = self.rng, self.log
+        records = self._records()
         log.append(
             records,
             producer_id,

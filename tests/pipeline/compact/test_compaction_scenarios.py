@@ -52,6 +52,11 @@ from .compaction_scenarios import (
     undecided_transaction,
     younger_than_the_lag,
 )
+from .compaction_scenarios_legacy import (
+    legacy_messages_become_batches,
+    legacy_tombstones,
+    legacy_wrappers_become_batches,
+)
 from .compaction_scenarios_segments import (
     batches_of_each_kind,
     beyond_missing_offsets,
@@ -132,14 +137,16 @@ TABLE: dict[Scenario, str] = {
     each_codec: "MemoryRecordsTest: every compression type (records and headers are compared)",
     large_batches: "testLargeMessage",
     larger_than_max_message_bytes: "testMessageLargerThanMaxMessageSize",
+    legacy_messages_become_batches: "MemoryRecordsTest.testFilterToAlreadyCompactedLog, of magic 0 and 1",
+    legacy_wrappers_become_batches: "the same, compressed",
+    legacy_tombstones: "testLegacyTombstones… (Cleaner.cleanSegments: retainLegacyDeletesAndTxnMarkers)",
 }
 """Tested elsewhere: testMessageLargerThanMaxMessageSizeWithCorruptHeader,
 testCorruptMessageSizeLargerThanBytesAvailable and testSegmentWithOffsetOverflow below; testRecoveryAfterCrash and
 LogLoaderTest's leftovers in test_compact_killed.py; testLogToClean… (ratios) in
 tests/storage/compaction/test_selection.py.
 
-Not expressed: testCleanCorruptMessageSet, and tombstones of the message formats 0 and 1: such segments are refused,
-since no broker since 3.0 writes them. testCleanSegmentsWithConcurrentSegmentDeletion, …WithAbort and the tests of
+Not expressed: testCleanCorruptMessageSet. testCleanSegmentsWithConcurrentSegmentDeletion, …WithAbort and the tests of
 metrics and throttling are about threads of the broker (tests/storage/compaction/test_live_round.py).
 """
 

@@ -232,6 +232,7 @@ def test_a_log_start_offset_after_the_end_is_ignored(tmp_path: Path, caplog: pyt
     assert values_of(log) == [b"a"]
     assert "log-start-offset-checkpoint says that the log starts at offset 9, but it ends at 1" in caplog.text
 
+
 def test_a_damaged_transaction_index_is_rebuilt_even_after_a_clean_stop(tmp_path: Path) -> None:
     log = reopen(tmp_path / "t-0")
     data = batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)

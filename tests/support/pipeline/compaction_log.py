@@ -22,6 +22,7 @@ from odradek.protocol.records.record import Record, decode_records
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
+from support.data.legacy_messages import messages
 from support.disks.unsynced_files import UnsyncedFiles
 
 START_MS = 1_780_000_000_000
@@ -127,6 +128,25 @@ class CompactionLog:
             log_append_time_ms=self.now_ms if has_append_time else None,
         )
         self.log.append_as_follower(batch, self.now_ms)
+
+    def append_legacy(
+        self,
+        magic: int,
+        records: Sequence[tuple[bytes | None, Value]],
+        *,
+        codec: CompressionType = CompressionType.NONE,
+        times: Sequence[int] | None = None,
+        has_append_time: bool = False,
+    ) -> None:
+        """Messages of format `magic` (0 or 1) with these (key, value); with a codec, one wrapper of them."""
+        stamps = times or [self.now_ms] * len(records)
+        written = [Record(self.end + i, stamps[i], key, value, []) for i, (key, value) in enumerate(records)]
+        append_time = self.now_ms if has_append_time and magic else None
+        self.log.append_as_follower(messages(magic, written, codec, append_time), self.now_ms)
+
+    def send_legacy(self, magic: int, *keys: Key, value: Value = b"value", **more: object) -> None:
+        """As `append_legacy`, a record for each key."""
+        self.append_legacy(magic, [(_bytes_of(key), value) for key in keys], **more)  # type: ignore[arg-type]
 
     def _next_sequence(self, producer_id: int, epoch: int, given: int | None, count: int) -> int:
         if producer_id < 0:

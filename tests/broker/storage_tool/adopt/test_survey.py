@@ -8,12 +8,14 @@ import pytest
 from odradek.broker.storage_tool.adopt.found import FoundDirectory, FoundPartition
 from odradek.broker.storage_tool.adopt.survey import Survey, survey
 from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import uuid_text, write_partition_metadata
 from odradek.storage.files.overlay_files import OverlayFiles
 from odradek.storage.files.regular_files import NotRegularFileError
+from support.data.legacy_messages import messages
 from support.disks.odd_files import ODD
 
 ID = bytes(range(16))
@@ -89,10 +91,14 @@ def test_keys_of_internal_topics_and_producers_of_transactions(tmp_path: Path) -
     assert result.highest_producer_id == 4711
 
 
-def test_message_format_1_is_named(tmp_path: Path) -> None:
-    message = bytes(8) + (30).to_bytes(4, "big") + bytes(4) + b"\x01" + bytes(60)
-    write(tmp_path, "old-0", message)
-    assert look(tmp_path)[1].old_formats == ("old-0",)
+def test_message_formats_before_2(tmp_path: Path) -> None:
+    """The log end is found; a wrapper hides whether offsets are missing before it."""
+    one, two, five = (Record(offset, 1, b"k", b"v", []) for offset in (1, 2, 5))
+    write(tmp_path, "old-0", messages(1, [Record(0, 1, b"k", b"v", [])]), messages(0, [one, two], CompressionType.GZIP))
+    write(tmp_path, "compacted-0", messages(0, [one]), messages(1, [five]))
+    found = {partition.topic: partition for partition in look(tmp_path)[1].partitions}
+    assert (found["old"].log_end_offset, found["old"].has_gaps) == (3, False)
+    assert (found["compacted"].log_end_offset, found["compacted"].has_gaps) == (6, True)
 
 
 def test_identities(tmp_path: Path) -> None:
