@@ -230,8 +230,7 @@ class HostedReplicas:
                 try:
                     self.logs.open_found(directory, topic, index, found.topic_id)
                 except KafkaError as error:
-                    directory.unreadable[topic, index] = error.with_traceback(None)
-                    logger.error("%s-%d is not served: %s", topic, index, error.message)
+                    directory.refuse((topic, index), error.with_traceback(None))
                 count -= 1
             if count <= 0:
                 return True

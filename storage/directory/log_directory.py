@@ -224,9 +224,8 @@ class LogDirectory:
             # It is not in use yet, so its files are released: thousands of partitions need no descriptor each.
             try:
                 self.open_log(*key, config_for(key[0]), now_ms).release_files()
-            except KafkaError as error:
+            except KafkaError:
                 self.check_online()
-                logger.error("%s-%d is not served: %s", *key, error.message)
             if progress is not None:
                 progress(key, next(done), len(keys))
 
@@ -274,13 +273,19 @@ class LogDirectory:
                 log = self.logs[key] = self.open_at(path, key, config, now_ms, topic_id)
             except KafkaError as error:
                 if key in self.found and self.failure is None:
-                    self.unreadable[key] = error
+                    self.refuse(key, error)
                 raise
             self.found.pop(key, None)
             self.unreadable.pop(key, None)
         elif topic_id is not None and log.topic_id is None:
             log.assign_topic_id(topic_id)
         return log
+
+    def refuse(self, key: TopicPartition, error: KafkaError) -> None:
+        """Notes and logs that a partition that was found can't be opened."""
+        if key not in self.unreadable:
+            logger.error("%s-%d is not served: %s", *key, error.message)
+        self.unreadable[key] = error
 
     def make_stray(self, key: TopicPartition) -> None:
         """Renames the directory of a partition that was found to `-stray`. Raises OSError."""
