@@ -33,6 +33,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
                 producer.flush()
     consumer = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=GROUP)
     consumer.assign([TopicPartition("t", 0)])
+    consumer.seek(TopicPartition("t", 0), 3)
     consumer.commit()
     consumer.close()
     broker.kill()
