@@ -48,6 +48,10 @@ class NodeSilentError(NodeUnavailableError):
     """The other node did not answer in time: perhaps it hangs."""
 
 
+class NodeAnswerError(NodeUnavailableError):
+    """The other node's answer can't be decoded, or is not one to the request."""
+
+
 class NodeLoginError(NodeUnavailableError):
     """The other node refuses this broker's login, or this broker gets no token for it."""
 
@@ -127,6 +131,8 @@ class NodeClient:
                 if connection is not self._connection:
                     return  # the caller has closed it, and expects no answer
                 response = self._failed(error.with_traceback(None), timeout_s)
+            except Exception as error:  # noqa: BLE001 - a bug in decoding: without an answer, the caller waits for ever
+                response = self._failed(ProtocolError(f"it can't be decoded: {error!r}"), timeout_s)
             answered(response)
 
         connection.send(encoded, take, timeout_s)
@@ -159,7 +165,7 @@ class NodeClient:
         if isinstance(error, TimeoutError):
             return NodeSilentError(f"{self.address} did not answer within {timeout_s:.1f} s")
         if isinstance(error, ProtocolError):
-            return NodeUnavailableError(f"{self.address} sent no answer of Kafka's protocol: {error}")
+            return NodeAnswerError(f"{self.address} sent no answer of Kafka's protocol: {error}")
         return NodeUnavailableError(f"{self.address}: {error or type(error).__name__}")
 
     def close(self) -> None:

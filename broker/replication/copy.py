@@ -19,6 +19,9 @@ from .follower import NO_EPOCH, AppendToCopy, FetchPosition, FollowedPartition, 
 
 logger = logging.getLogger(__name__)
 
+Extent = tuple[int, int, int, int]
+"""Where a log ends: its end offset, its last epoch, and the offset and the size in bytes of its last segment."""
+
 
 class Copy:
     """One followed partition and its log."""
@@ -55,6 +58,13 @@ class Copy:
     def last_epoch(self) -> int:
         """The leader epoch of the last batch, -1 without any."""
         return self.log.offsets.latest_epoch
+
+    @property
+    def extent(self) -> Extent:
+        """Where the log ends. An operation that raised and has not changed this may be tried again."""
+        log = self.log
+        active = log.segments.active
+        return log.log_end_offset, log.offsets.latest_epoch, active.base_offset, active.file.size
 
     def request(self) -> FetchRequest.FetchPartition:
         """This partition's part of a Fetch request that is sent now."""

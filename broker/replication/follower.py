@@ -9,14 +9,17 @@ KIP-101, KIP-279, KIP-595 (truncation by the answer to a fetch).
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, error_of
+from ...protocol.errors import ErrorCode, KafkaError, error_name, error_of
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ...protocol.records.batch import batch_size, leader_epoch_at
+from ...protocol.records.batch import HEADER, MAGIC, MAGIC_POSITION, BatchHeader, batch_size, leader_epoch_at
 from ...protocol.records.buffers import Buffer
 
 MAX_BYTES = 1 << 20
 """Kafka's default for ``replica.fetch.max.bytes``."""
 NO_EPOCH = -1
+MAX_OFFSET = 2**63 - 1
+FAILURE_PAUSE_MAX_MS = 30_000
+"""The longest pause in ms after a failure, unless ``replica.fetch.backoff.ms`` is longer."""
 NEWS_RETRY_MS = 20
 """The first pause in ms after an error of :data:`LEADER_LACKS_NEWS`. Each further error doubles it."""
 LEADER_LACKS_NEWS = frozenset(
@@ -32,11 +35,16 @@ receive them soon. Kafka pauses for ``replica.fetch.backoff.ms`` (1 s)."""
 
 
 class AppendToCopy(NamedTuple):
-    """Append these whole batches, which may be none; then take the leader's high watermark and log start."""
+    """Append these whole batches, which may be none; then take the leader's high watermark and log start.
+
+    ``problem``: what is wrong with the bytes that follow these batches; empty if nothing is. After the append, the
+    partition has failed.
+    """
 
     records: Buffer
     high_watermark: int
     log_start_offset: int
+    problem: str = ""
 
 
 class TruncateCopy(NamedTuple):
@@ -69,7 +77,13 @@ class StopFetching(NamedTuple):
     code: ErrorCode
 
 
-Step = AppendToCopy | TruncateCopy | ListOffsets | TruncateFully | Pause | StopFetching
+class Fail(NamedTuple):
+    """The answer can't be used: call :meth:`FollowedPartition.failed`, and log the cause."""
+
+    cause: str
+
+
+Step = AppendToCopy | TruncateCopy | ListOffsets | TruncateFully | Pause | StopFetching | Fail
 EndOfEpoch = Callable[[int], tuple[int, int] | None]
 """Leader epoch -> the latest epoch of the copy that is not later, and its end offset. None if the given epoch is later
 than all of the copy, as in OffsetForLeaderEpoch."""
@@ -99,9 +113,16 @@ class FollowedPartition:
         self.is_stopped = False
         self.is_in_sync = False
         """Whether the copy has reached the leader's high watermark (``PartitionFetchState.isReplicaInSync``)."""
+        self.failures = 0
+        """The number of failures in a row."""
         self._retry_ms = retry_ms
         self._max_bytes = max_bytes
         self._news_retry_ms = NEWS_RETRY_MS
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is not fetched because of an error, for good or until the pause is over (FailedPartitions)."""
+        return self.is_stopped or self.failures > 0
 
     def is_due(self, now_ms: int) -> bool:
         """Whether to fetch it now."""
@@ -126,38 +147,58 @@ class FollowedPartition:
         if fetched_at != FetchPosition(end_offset, self.leader_epoch) or self.is_stopped:
             return None
         if data.error_code:
-            return self._handle_error(error_of(data.error_code))
+            return self._handle_error(data.error_code)
         diverging = data.diverging_epoch
         if diverging.epoch >= 0:
+            if diverging.end_offset < 0:
+                return Fail(f"its epoch {diverging.epoch}, which diverges, ends at offset {diverging.end_offset}")
             return TruncateCopy(_truncation_offset(diverging.epoch, diverging.end_offset, end_offset, end_of_epoch))
+        if not NO_EPOCH <= data.log_start_offset <= max(data.high_watermark, 0) or data.high_watermark < NO_EPOCH:
+            return Fail(f"its high watermark is {data.high_watermark}, its log start offset {data.log_start_offset}")
         self._news_retry_ms = NEWS_RETRY_MS
-        records = _of_this_epoch(data.records or b"", self.leader_epoch)
-        return AppendToCopy(records, data.high_watermark, data.log_start_offset)
+        records, problem = _of_this_epoch(data.records or b"", self.leader_epoch)
+        return AppendToCopy(records, data.high_watermark, data.log_start_offset, problem)
 
     def out_of_range(self, end_offset: int, earliest: int, latest: int) -> Step:
         """What to do after OFFSET_OUT_OF_RANGE: truncate if the leader's log ends before the copy, start again if it
-        begins after the copy. Otherwise nothing is appended, and the next fetch tries again.
+        begins after the copy. Otherwise the leader contradicts itself, and the partition has failed.
 
         ``earliest``, ``latest``: the leader's log start and end (``AbstractFetcherThread.fetchOffsetAndTruncate``).
         """
+        if not 0 <= earliest <= latest:
+            return Fail(f"its log begins at offset {earliest} and ends at {latest}")
         if latest < end_offset:
             return TruncateCopy(latest)
         if earliest > end_offset:
             return TruncateFully(earliest)
-        return AppendToCopy(b"", NO_EPOCH, NO_EPOCH)
+        return Fail(f"it answers OFFSET_OUT_OF_RANGE, and its log goes from offset {earliest} to {latest}")
 
     def pause(self, now_ms: int, delay_ms: int) -> None:
         """Fetches nothing for ``delay_ms``."""
         self.not_before_ms = now_ms + delay_ms
 
-    def _handle_error(self, code: ErrorCode) -> Step:
+    def failed(self, now_ms: int) -> int:
+        """Notes a failure. Returns the pause before the next try in ms: ``replica.fetch.backoff.ms`` after the first
+        one, twice as long after each further one, up to :data:`FAILURE_PAUSE_MAX_MS`."""
+        longest_ms = max(self._retry_ms, FAILURE_PAUSE_MAX_MS)
+        delay_ms = min(self._retry_ms << min(self.failures, 32), longest_ms)
+        self.failures += 1
+        self.pause(now_ms, delay_ms)
+        return delay_ms
+
+    def succeeded(self) -> None:
+        """Notes that an answer was used: the next failure is the first of its row."""
+        self.failures = 0
+
+    def _handle_error(self, number: int) -> Step:
+        code = error_of(number)
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             return ListOffsets()
         if code is ErrorCode.FENCED_LEADER_EPOCH:
             self.is_stopped = True
             return StopFetching(code)
         if code not in LEADER_LACKS_NEWS:
-            return Pause(self._retry_ms, code)
+            return Fail(f"it answers {error_name(number)}")
         delay_ms = min(self._news_retry_ms, self._retry_ms)
         self._news_retry_ms = 2 * delay_ms
         return Pause(delay_ms, code)
@@ -173,11 +214,25 @@ def _truncation_offset(epoch: int, leaders_end: int, end_offset: int, end_of_epo
     return min(own_end, end_offset) if own_epoch != epoch else min(own_end, leaders_end, end_offset)
 
 
-def _of_this_epoch(records: Buffer, leader_epoch: int) -> Buffer:
-    """The whole batches before the first one of a later leader epoch than was requested."""
+def _of_this_epoch(records: Buffer, leader_epoch: int) -> tuple[Buffer, str]:
+    """The whole batches before the first one of a later leader epoch than was requested, and what is wrong with the
+    bytes that follow them; an empty text if nothing is. A last batch that is incomplete is in order, because a leader
+    sends as many bytes as were requested; but the first one is always sent whole."""
     end, limit = 0, len(records)
-    while True:
-        size = batch_size(records, end)
-        if size is None or size > limit - end or leader_epoch_at(records, end) > leader_epoch:
-            return records if end == limit else records[:end]
+    while end < limit:
+        try:
+            size = batch_size(records, end)
+        except KafkaError as error:
+            return records[:end], str(error)
+        if size is None or size > limit - end:
+            return records[:end], "" if end else f"its {limit} bytes of records contain no complete batch"
+        if records[end + MAGIC_POSITION] == MAGIC:
+            epoch = leader_epoch_at(records, end)
+            if epoch > leader_epoch:
+                return records[:end], "" if end else f"its records have leader epoch {epoch}, later than {leader_epoch}"
+            header = BatchHeader._make(HEADER.unpack_from(records, end))
+            if header.last_offset_delta < 0 or header.next_offset > MAX_OFFSET:
+                last = f"{header.base_offset} + {header.last_offset_delta}"
+                return records[:end], f"the last offset of the batch at byte {end} is {last}"
         end += size
+    return records, ""

@@ -2,7 +2,8 @@
 
 Shell around :class:`.follower.FollowedPartition` and :class:`.fetch_plan.FetchPlan`. Owns: one connection. Never does:
 choosing the partitions of a request, deciding what an answer means. Invariants: one request is in flight; one
-partition's failure stops that partition alone. Source: ReplicaFetcherThread, RemoteLeaderEndPoint.
+partition's failure stops that partition alone; an answer that can't be used ends this attempt alone. Source:
+ReplicaFetcherThread, RemoteLeaderEndPoint; FailedPartitions.
 """
 
 import asyncio
@@ -12,25 +13,39 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import KafkaError, error_name
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from ...storage.errors import StorageError
 from ...storage.files.disk_errors import is_passing
 from ..metrics.replica_state import FetcherState, OneMinuteRate
 from ..network.broker_client import BrokerClient
-from ..network.node_client import NodeUnavailableError
+from ..network.node_client import NodeAnswerError, NodeUnavailableError
 from ..network.node_security import PLAINTEXT, NodeSecurity
 from ..replicas.replication_throttle import ReplicationThrottle
 from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint
-from .copy import Copy
+from ..timers.work import KindOfWork
+from .copy import Copy, Extent
 from .fetch_plan import FetchPlan
-from .fetch_session import Key, SessionRequest
-from .follower import AppendToCopy, FetchPosition, ListOffsets, Pause, Step, StopFetching, TruncateCopy, TruncateFully
+from .fetch_session import NO_SESSION_ID, Key, SessionRequest
+from .follower import (
+    FAILURE_PAUSE_MAX_MS,
+    AppendToCopy,
+    Fail,
+    FetchPosition,
+    ListOffsets,
+    Pause,
+    Step,
+    StopFetching,
+    TruncateCopy,
+    TruncateFully,
+)
 
 logger = logging.getLogger(__name__)
 
+FETCHING = KindOfWork("replica-fetcher", "fetches the partitions that one other broker leads")
+PARTITIONS = KindOfWork("replica-fetch", "copies what a leader answered for one partition")
 LATEST, EARLIEST = -1, -2
 PARTITIONS_A_TURN, BYTES_A_TURN = 16, 64 * 1024
 """The most partitions and bytes of an answer that are appended in one turn of the event loop: 1 ms. If an answer has
@@ -75,6 +90,8 @@ class LeaderFetcher:
         self._client = BrokerClient(address, f"broker-{node_id}-fetcher-{leader_id}", security)
         self._requests = OneMinuteRate(monotonic_ms())
         self._copied_bytes = 0
+        self._refused = 0
+        """The number of answers in a row that could not be used as a whole."""
         self._changed = asyncio.Event()
         self._handover: asyncio.Future[FetchResponse | None]
         """The future that the task awaits while :meth:`_send_next` and :meth:`_answered` fetch without it."""
@@ -110,20 +127,33 @@ class LeaderFetcher:
         self._plan.unfollow(key)
 
     async def run(self) -> None:
-        """Fetches until it is cancelled."""
+        """Fetches until it is cancelled. A request that fails is followed by a pause and a new request."""
         try:
             while True:
                 try:
-                    has_fetched = await self._fetch()
+                    if not await self._fetch():
+                        await self._wait()
+                except NodeAnswerError as error:
+                    await asyncio.sleep(self._answer_refused(error) / 1000)
                 except NodeUnavailableError as error:
                     self._plan.session.handle_error()
                     self._complaint.complain(error)
                     await asyncio.sleep(self._settings.backoff_ms / 1000)
-                    continue
-                if not has_fetched:
-                    await self._wait()
+                except Exception as error:  # noqa: BLE001 - a bug here must not end the other leaders' replication
+                    self._client.close()
+                    await asyncio.sleep(self._answer_refused(error) / 1000)
         finally:
             self._client.close()
+
+    def _answer_refused(self, error: Exception) -> int:
+        """Logs and counts an attempt that failed as a whole for another reason than an unreachable leader. Returns the
+        pause in ms, which grows as that of a partition."""
+        self._plan.session.handle_error()
+        longest_ms = max(self._settings.backoff_ms, FAILURE_PAUSE_MAX_MS)
+        delay_ms = min(self._settings.backoff_ms << min(self._refused, 32), longest_ms)
+        self._refused += 1
+        FETCHING.failed(f"the requests to broker {self._leader_id}, the next one follows in {delay_ms} ms", error)
+        return delay_ms
 
     async def _wait(self) -> None:
         """Waits until a partition is added, the first pause is over, or the throttle must be checked again."""
@@ -165,12 +195,17 @@ class LeaderFetcher:
                     size += len(data.records or b"")
 
     def _is_usable(self, response: FetchResponse) -> bool:
-        """Whether an answer fits the session. Raises NodeUnavailableError if the answer to a full request does not."""
+        """Whether an answer fits the session. Raises NodeAnswerError if it has the wrong partitions,
+        NodeUnavailableError if a full request is answered with an error."""
         is_full = self._plan.session.is_full
         problem = self._plan.session.handle_response(response)
         if problem is None:
+            if not is_full or response.session_id == NO_SESSION_ID:
+                self._refused = 0
             self._complaint.resolved()
             return True
+        if not response.error_code:
+            raise NodeAnswerError(problem)
         if is_full:
             raise NodeUnavailableError(problem)
         logger.info("closing the fetch session with broker %d: %s", self._leader_id, problem)
@@ -226,13 +261,18 @@ class LeaderFetcher:
                 asked = self._plan.answered(topic.topic_id, data.partition_index)
                 if asked is None:
                     continue
-                step = self._next_step(asked.copy, asked.position, data)
-                if step is not None:
-                    assert isinstance(step, AppendToCopy), "an answer without an error"
-                    try:
-                        self._append(asked.copy, step)
-                    except KafkaError as error:
-                        self._not_carried_out(asked.copy, error)
+                copy = asked.copy
+                before = copy.extent
+                try:
+                    step = self._next_step(copy, asked.position, data)
+                    if isinstance(step, AppendToCopy):
+                        self._append(copy, step)
+                    elif isinstance(step, Fail):
+                        self._partition_failed(copy, step.cause)
+                    else:
+                        assert step is None, "an answer without an error"
+                except Exception as error:  # noqa: BLE001 - ends this partition's step only: it is named and counted
+                    self._not_carried_out(copy, before, error)
                 self._plan.look_whether_held_up(asked.copy, monotonic_ms())
 
     def _next_request(self, now_ms: int) -> FetchRequest | None:
@@ -271,39 +311,64 @@ class LeaderFetcher:
     async def _process_partition_data(
         self, copy: Copy, fetched_at: FetchPosition, data: FetchResponse.PartitionData
     ) -> None:
-        step = self._next_step(copy, fetched_at, data)
-        if isinstance(step, ListOffsets):
-            step = await self._out_of_range(copy)
+        before = copy.extent
         try:
+            step = self._next_step(copy, fetched_at, data)
+            if isinstance(step, ListOffsets):
+                step = await self._out_of_range(copy)
             await self._carry_out(copy, step)
-        except KafkaError as error:
-            self._not_carried_out(copy, error)
+        except Exception as error:  # noqa: BLE001 - ends this partition's step only: it is named and counted
+            self._not_carried_out(copy, before, error)
 
-    def _not_carried_out(self, copy: Copy, error: KafkaError) -> None:
+    def _partition_failed(self, copy: Copy, cause: object, error: Exception | None = None) -> None:
+        """Counts and logs a failure of one partition, which is fetched again after a growing pause. ``error``: an
+        exception that no answer may cause, for its traceback."""
+        delay_ms = copy.partition.failed(monotonic_ms())
+        PARTITIONS.failed(
+            f"{copy.name} from broker {self._leader_id} at offset {copy.log.log_end_offset}: {cause}; "
+            f"failure {copy.partition.failures} in a row, fetching it again in {delay_ms} ms",
+            error,
+        )
+
+    def _not_carried_out(self, copy: Copy, before: Extent, error: Exception) -> None:
+        """What follows an exception of one partition's step. ``before``: the extent of the log before the step."""
         partition = copy.partition
-        if not isinstance(error, StorageError):
-            logger.error("%s: can't append the records from broker %d: %s", copy.name, self._leader_id, error)
-            partition.pause(monotonic_ms(), self._settings.backoff_ms)
+        if not isinstance(error, KafkaError):
+            if copy.extent == before:
+                self._partition_failed(copy, repr(error), error)
+            else:  # half of a step was done: appending the same records again would damage the log
+                partition.is_stopped = True
+                PARTITIONS.failed(f"{copy.name}: replication stops until the next election", error)
+        elif not isinstance(error, StorageError):
+            self._partition_failed(copy, error)
         elif is_passing(error):  # no space: it is fetched again later, and the log directory logs what to do
             self._no_space.complain(error)
             partition.pause(monotonic_ms(), self._settings.backoff_ms)
         else:  # the log directory goes offline because of it, and logs that itself
             partition.is_stopped = True
-            logger.error("%s: stopped replicating: %s", copy.name, error)
+            PARTITIONS.failed(f"{copy.name}: replication stops: {error}")
 
     def _append(self, copy: Copy, step: AppendToCopy) -> None:
         """Appends records to a copy. Raises KafkaError."""
         copy.append(step, self._clock_ms())
         self._no_space.resolved()
+        copy.partition.succeeded()
+        if step.problem:
+            self._partition_failed(copy, step.problem)
 
     async def _carry_out(self, copy: Copy, step: Step | None) -> None:
         """Carries out what an answer requires. Raises KafkaError."""
         if isinstance(step, AppendToCopy):
             self._append(copy, step)
         elif isinstance(step, TruncateCopy):
+            before = copy.extent
             await copy.truncate(step)
+            if copy.extent == before:
+                self._partition_failed(copy, f"its log differs from offset {step.offset} on, which the copy lacks")
         elif isinstance(step, TruncateFully):
             await copy.truncate_fully(step)
+        elif isinstance(step, Fail):
+            self._partition_failed(copy, step.cause)
         elif isinstance(step, Pause):
             logger.info(
                 "%s: broker %d answered %s; it retries after a pause", copy.name, self._leader_id, step.code.name
@@ -313,23 +378,30 @@ class LeaderFetcher:
             logger.info("%s: broker %d has a later leader epoch, waiting for metadata", copy.name, self._leader_id)
 
     async def _out_of_range(self, copy: Copy) -> Step:
-        """The step after OFFSET_OUT_OF_RANGE: asks the leader for its first and last offset. Raises
-        NodeUnavailableError."""
-        earliest = await self._list_offset(copy, EARLIEST)
-        latest = await self._list_offset(copy, LATEST)
-        if earliest < 0 or latest < 0:
-            return Pause(self._settings.backoff_ms, ErrorCode.OFFSET_OUT_OF_RANGE)
+        """The step after OFFSET_OUT_OF_RANGE: asks the leader for its first and last offset."""
+        earliest, latest = await self._list_offset(copy, EARLIEST), await self._list_offset(copy, LATEST)
+        if isinstance(earliest, Fail):
+            return earliest
+        if isinstance(latest, Fail):
+            return latest
         return copy.partition.out_of_range(copy.log.log_end_offset, earliest, latest)
 
-    async def _list_offset(self, copy: Copy, timestamp: int) -> int:
+    async def _list_offset(self, copy: Copy, timestamp: int) -> int | Fail:
+        index = copy.partition.index
         partition = ListOffsetsRequest.ListOffsetsPartition(
-            copy.partition.index, current_leader_epoch=copy.partition.leader_epoch, timestamp=timestamp
+            index, current_leader_epoch=copy.partition.leader_epoch, timestamp=timestamp
         )
         topic = ListOffsetsRequest.ListOffsetsTopic(copy.topic, [partition])
         request = ListOffsetsRequest(self._node_id, topics=[topic])
-        response = await self._client.send(request, ListOffsetsResponse, self._settings.timeout_ms / 1000)
-        (answer,) = (one for found in response.topics for one in found.partitions)
-        return -1 if answer.error_code else answer.offset
+        try:
+            response = await self._client.send(request, ListOffsetsResponse, self._settings.timeout_ms / 1000)
+        except NodeUnavailableError as error:
+            return Fail(f"ListOffsets: {error}")
+        answers = [(found.name, one) for found in response.topics for one in found.partitions]
+        if [(name, one.partition_index) for name, one in answers] != [(copy.topic, index)]:
+            return Fail(f"ListOffsets was answered with {len(answers)} partitions, not with this one alone")
+        answer = answers[0][1]
+        return Fail(f"ListOffsets: {error_name(answer.error_code)}") if answer.error_code else answer.offset
 
 
 def _is_small(response: FetchResponse) -> bool:

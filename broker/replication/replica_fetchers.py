@@ -17,7 +17,7 @@ from ..replicas.replication_throttle import ReplicationThrottle
 from .copy import Copy
 from .fetch_session import Key
 from .follower import FollowedPartition
-from .leader_fetcher import FetcherSettings, LeaderFetcher
+from .leader_fetcher import FETCHING, FetcherSettings, LeaderFetcher
 
 
 class ReplicaFetchers(ReplicaFollowing):
@@ -31,17 +31,14 @@ class ReplicaFetchers(ReplicaFollowing):
         throttle: ReplicationThrottle,
         group_commit: GroupCommit,
         clock_ms: Callable[[], int],
-        task_ended: Callable[["asyncio.Task[None]"], None],
         security: NodeSecurity = PLAINTEXT,
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch. ``task_ended`` is called with a leader's task that
-        has ended or failed. ``security``: of the inter-broker listener."""
+        """``clock_ms``: wall clock, milliseconds since the epoch. ``security``: of the inter-broker listener."""
         self._metadata = metadata
         self._listener_name = config.inter_broker_listener_name
         self._broker_epoch = broker_epoch
         self._group_commit = group_commit
         self._clock_ms = clock_ms
-        self._task_ended = task_ended
         self._security = security
         self._settings = FetcherSettings(
             config.get_int("replica.fetch.wait.max.ms"),
@@ -93,7 +90,7 @@ class ReplicaFetchers(ReplicaFollowing):
             for copy in list(fetcher.copies.values()):
                 partition = copy.partition
                 yield FollowedReplica(
-                    fetcher.client_id, copy.topic, partition.index, copy.lag, has_failed=partition.is_stopped
+                    fetcher.client_id, copy.topic, partition.index, copy.lag, has_failed=partition.has_failed
                 )
 
     def fetchers(self) -> Iterator[FetcherState]:
@@ -119,6 +116,5 @@ class ReplicaFetchers(ReplicaFollowing):
                 self._clock_ms,
                 self._security,
             )
-            task = self._tasks[leader_id] = asyncio.get_running_loop().create_task(fetcher.run())
-            task.add_done_callback(self._task_ended)
+            self._tasks[leader_id] = FETCHING.keep_running(fetcher.run)
         return fetcher

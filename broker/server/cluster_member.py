@@ -203,7 +203,6 @@ class ClusterMember(Role):
             self._throttle(FOLLOWER_KEYS),
             group_commit,
             self._clock_ms,
-            joined.task_ended,
             self.inter_broker,
         )
         return self._fetchers

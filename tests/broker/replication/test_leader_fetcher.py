@@ -5,24 +5,18 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
-from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.image import BrokerRegistration, Endpoint, MetadataImage, ResourceType
-from odradek.broker.metadata.published import PublishedMetadata
 from odradek.broker.network.broker_client import BrokerClient
 from odradek.broker.network.node_client import NodeUnavailableError
-from odradek.broker.replicas.following import Following
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.replication_quota import ReplicationQuota
 from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, ReplicationThrottle
 from odradek.broker.replication.copy import Copy
 from odradek.broker.replication.follower import FollowedPartition
 from odradek.broker.replication.leader_fetcher import FetcherSettings, LeaderFetcher
-from odradek.broker.replication.replica_fetchers import ReplicaFetchers
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -257,20 +251,3 @@ async def test_leader_without_an_address_is_named_with_the_reason(fenced: bool |
     client = BrokerClient(lambda: image.address(2, "PEERS"), "test")
     with pytest.raises(NodeUnavailableError, match=reason):
         await client.send(FetchRequest(), FetchResponse, 60)
-
-
-async def test_failure_of_a_fetcher_is_reported(log: Log) -> None:
-    """The broker then stops, because the partitions of that leader would never be fetched again."""
-
-    class Broken(MetadataImage):
-        def endpoint(self, broker_id: int, listener_name: str) -> Endpoint | None:
-            raise ValueError("a bug")
-
-    metadata = cast(PublishedMetadata, SimpleNamespace(node_id=1, image=Broken()))
-    ended: asyncio.Future[asyncio.Task[None]] = asyncio.get_running_loop().create_future()
-    config = ServerConfig.load(None, [], {})
-    throttle = ReplicationThrottle(1, Broken, ReplicationQuota(11, 1_000), FOLLOWER_KEYS)
-    fetchers = ReplicaFetchers(metadata, config, lambda: 17, throttle, group_commit(), lambda: NOW_MS, ended.set_result)
-    fetchers.follow(Following("t", TOPIC, 0, 2, 3, log, lambda size: None))
-    task = await ended
-    assert isinstance(task.exception(), ValueError)

@@ -7,6 +7,7 @@ async with FakeNode(answer) as node:
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -17,8 +18,18 @@ from odradek.protocol.messages.metadata import ApiVersionsResponse
 from odradek.protocol.messages.quorum import EnvelopeRequest
 from odradek.protocol.messages.structure import Message
 
-Answer = Message | bytes | None
-"""A response, raw bytes after which the connection closes, or None: no answer, and the connection stays open."""
+
+@dataclass(frozen=True)
+class Changed:
+    """A response whose frame, with its size, is changed before it is sent. The connection stays open."""
+
+    response: Message
+    change: Callable[[bytes], bytes]
+
+
+Answer = Message | Changed | bytes | None
+"""A response, a changed one, raw bytes after which the connection closes, or None: no answer, and the connection stays
+open."""
 SERVED: Mapping[int, tuple[int, int]] = {
     key: api(key).request_class().VERSIONS
     for key in (
@@ -67,7 +78,7 @@ class FakeNode:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open.add(writer)
         self.connections += 1
-        with contextlib.suppress(EOFError, OSError):
+        with contextlib.suppress(EOFError, OSError, asyncio.CancelledError):
             while await self._serve_one(reader, writer):
                 await writer.drain()
         writer.close()
@@ -90,7 +101,8 @@ class FakeNode:
         if isinstance(answer, bytes):
             writer.write(answer)
             return False
-        writer.write(b"".join(bytes(part) for part in encode_response_parts(answer, version, correlation_id)))
+        response, change = (answer.response, answer.change) if isinstance(answer, Changed) else (answer, bytes)
+        writer.write(change(b"".join(bytes(part) for part in encode_response_parts(response, version, correlation_id))))
         return True
 
 

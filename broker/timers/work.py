@@ -1,0 +1,126 @@
+"""The one place that starts the broker's tasks and callbacks, and that catches what they raise.
+
+    CLEANING = KindOfWork("log-cleaner", "cleans compacted logs")   at the top of the module that does it
+    CLEANING.keep_running(self._run)                a task that must not end: it is run again, after growing pauses
+    CLEANING.task(self._clean(log), "orders-3")     a task that ends
+    CLEANING.awaited(self._ask(worker))             a task whose exception the caller gets, because it awaits the task
+    CLEANING.soon(self._next), CLEANING.later(2.0, self._retry)     callbacks of the event loop
+    CLEANING.when_done(future, self._ended)         callbacks of a future
+
+Shell. Owns: the registry of all kinds of work, and the number of failures of each. Never does: the work. Invariant: an
+exception ends the one task or callback that it is raised in. It is counted for its kind and logged with its name.
+Counts are those of the process, as those of the processor are. Source: our own; Kafka's ``FaultHandler`` and
+``ShutdownableThread`` name and count what fails.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+PAUSE_S, PAUSE_MAX_S = 1.0, 30.0
+"""The pause before a task that failed is run again: the first one, and the longest one after doubling."""
+
+logger = logging.getLogger(__name__)
+_kinds: dict[str, "KindOfWork"] = {}
+KINDS: Mapping[str, "KindOfWork"] = MappingProxyType(_kinds)
+"""All kinds of work of the modules that were imported, by name."""
+
+
+class KindOfWork:
+    """One kind of work."""
+
+    def __init__(self, name: str, what: str) -> None:
+        """``name``: for log lines and the metric, unique. ``what``: the work as a verb phrase, for readers."""
+        assert name not in _kinds, f"two kinds of work are named {name}"
+        self.name = name
+        self.what = what
+        self.failures = 0
+        _kinds[name] = self
+
+    def failed(self, subject: str, error: BaseException | None = None) -> None:
+        """Counts and logs a failure. ``subject``: what has failed, with the cause if ``error`` is None. An ``error`` is
+        logged with its traceback."""
+        self.failures += 1
+        if error is None:
+            logger.error("%s: %s", self.name, subject)
+        else:
+            logger.error("%s: %s failed: %r", self.name, subject, error, exc_info=error)
+
+    def call(self, callback: Callable[..., object], *arguments: Any) -> None:
+        """Calls ``callback``. Counts and logs an exception."""
+        try:
+            callback(*arguments)
+        except Exception as error:  # noqa: BLE001 - the one place: an exception ends this callback only
+            self.failed(name_of(callback), error)
+
+    def soon(self, callback: Callable[..., object], *arguments: Any) -> asyncio.Handle:
+        """Calls back in the next turn of the event loop."""
+        return asyncio.get_running_loop().call_soon(self.call, callback, *arguments)
+
+    def soon_in(self, loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *arguments: Any) -> None:
+        """Calls back in the next turn of an event loop that another thread runs. Raises RuntimeError if the loop was
+        closed."""
+        loop.call_soon_threadsafe(self.call, callback, *arguments)
+
+    def later(self, delay_s: float, callback: Callable[..., object], *arguments: Any) -> asyncio.TimerHandle:
+        """Calls back after ``delay_s`` seconds."""
+        return asyncio.get_running_loop().call_later(delay_s, self.call, callback, *arguments)
+
+    def at(self, when_s: float, callback: Callable[..., object], *arguments: Any) -> asyncio.TimerHandle:
+        """Calls back at a time of the event loop's clock, in seconds."""
+        return asyncio.get_running_loop().call_at(when_s, self.call, callback, *arguments)
+
+    def when_done(self, future: "asyncio.Future[Any]", callback: Callable[[Any], object]) -> None:
+        """Calls back with the future when it is done."""
+        future.add_done_callback(lambda done: self.call(callback, done))
+
+    def when_readable(self, descriptor: int, callback: Callable[..., object], *arguments: Any) -> None:
+        """Calls back whenever a file descriptor can be read."""
+        asyncio.get_running_loop().add_reader(descriptor, self.call, callback, *arguments)
+
+    def awaited(self, coroutine: Coroutine[Any, Any, Result]) -> "asyncio.Task[Result]":
+        """Starts a task that the caller awaits: an exception is raised there."""
+        return asyncio.get_running_loop().create_task(coroutine, name=self.name)
+
+    def task(self, coroutine: Coroutine[Any, Any, object], subject: str = "its task") -> "asyncio.Task[bool]":
+        """Starts a task that ends. An exception is counted and logged; the result is whether there was none.
+        ``subject``: what it is done for.
+        """
+        return self.awaited(self._run(coroutine, subject))
+
+    def keep_running(self, run: Callable[[], Coroutine[Any, Any, object]]) -> "asyncio.Task[None]":
+        """Starts a task that runs until it is cancelled or ``run`` returns. After an exception, ``run`` is called
+        again, after :data:`PAUSE_S` at first and :data:`PAUSE_MAX_S` at most.
+        """
+        return self.awaited(self._keep_running(run))
+
+    async def _run(self, coroutine: Coroutine[Any, Any, object], subject: str) -> bool:
+        """Awaits a task's work. Returns whether it ended without an exception."""
+        try:
+            await coroutine
+        except Exception as error:  # noqa: BLE001 - the one place: an exception ends this task only
+            self.failed(subject, error)
+            return False
+        return True
+
+    async def _keep_running(self, run: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        loop = asyncio.get_running_loop()
+        pause_s = PAUSE_S
+        while True:
+            begin_s = loop.time()
+            if await self._run(run(), name_of(run)):
+                return
+            if loop.time() - begin_s > PAUSE_MAX_S:
+                pause_s = PAUSE_S
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, PAUSE_MAX_S)
+
+
+def name_of(callback: Callable[..., object]) -> str:
+    """The qualified name of a function, also of one in a ``partial``."""
+    function = getattr(callback, "func", callback)
+    return str(getattr(function, "__qualname__", type(function).__name__))
