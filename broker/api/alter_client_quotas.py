@@ -20,6 +20,9 @@ from ..dispatch.request import RequestContext
 from ..network.host_names import is_address, resolve
 from ..quotas.entities import IP
 from ..server.broker import Broker
+from ..timers.work import KindOfWork
+
+LOOK_UP = KindOfWork("alter-client-quotas", "looks up host names before quotas are changed")
 
 API_KEY = ApiKey.ALTER_CLIENT_QUOTAS
 MAX_HOST_NAMES = 100
@@ -51,7 +54,7 @@ def handle(
         alter(addresses)
         return
     looked_up = asyncio.get_running_loop().run_in_executor(None, resolve, host_names)
-    looked_up.add_done_callback(lambda done: alter(addresses | done.result().keys()))
+    LOOK_UP.when_done(looked_up, lambda done: alter(addresses | done.result().keys()))
 
 
 def _refused(request: AlterClientQuotasRequest, error: KafkaError) -> AlterClientQuotasResponse:

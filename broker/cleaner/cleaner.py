@@ -24,11 +24,14 @@ from ...storage.errors import CorruptIndexError
 from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
 from ...storage.log.log import Log
 from ..config.server_config import ServerConfig
+from ..timers.work import KindOfWork
 from .state import CleanerState, RoundStats
 from .worker import carry_out_round
 from .worker_code import WorkerCode
 
 logger = logging.getLogger(__name__)
+
+CLEANER = KindOfWork("log-cleaner", "chooses compacted logs and cleans them")
 
 LEAST_BACKOFF_MS = 100
 """log.cleaner.backoff.ms may be 0; Kafka's threads never rest then."""
@@ -69,7 +72,7 @@ class LogCleaner:
 
     def start(self) -> None:
         """Starts to look for work."""
-        self._main = asyncio.get_running_loop().create_task(self._run())
+        self._main = CLEANER.keep_running(self._run)
 
     async def stop(self) -> None:
         """Ends the rounds in progress. Nothing more is swapped in."""
@@ -128,11 +131,7 @@ class LogCleaner:
 
     async def _run(self) -> None:
         while True:
-            try:
-                await self._begin_rounds()
-            except Exception:
-                # The next search starts from the beginning.
-                logger.exception("the log cleaner could not choose a log; it tries again after log.cleaner.backoff.ms")
+            await self._begin_rounds()
             backoff_s = max(self._config().get_int("log.cleaner.backoff.ms"), LEAST_BACKOFF_MS) / 1000
             if self._rounds:
                 # Wait at most the backoff, even if rounds go on: more threads may be configured by then, or old
@@ -156,9 +155,9 @@ class LogCleaner:
 
     def _start_round(self, directory: LogDirectory, log: Log, to_clean: LogToClean) -> asyncio.Task[None]:
         self.state.in_progress.add(to_clean.key)
-        task = asyncio.get_running_loop().create_task(self._clean(directory, log, to_clean))
+        task = CLEANER.awaited(self._clean(directory, log, to_clean))
         self._rounds.add(task)
-        task.add_done_callback(partial(self._round_ended, directory, to_clean))
+        CLEANER.when_done(task, partial(self._round_ended, directory, to_clean))
         return task
 
     def _round_ended(self, directory: LogDirectory, to_clean: LogToClean, task: asyncio.Task[None]) -> None:
@@ -169,7 +168,7 @@ class LogCleaner:
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
             self._failed(directory, to_clean.key, failure, to_clean.cleanable_bytes)
-            logger.error("traceback of the failed cleaning of %s-%d:", *to_clean.key, exc_info=failure)
+            CLEANER.failed(f"the cleaning of {to_clean.key[0]}-{to_clean.key[1]}", failure)
 
     async def _filthiest(self) -> tuple[LogDirectory, Log, LogToClean] | None:
         now_ms = self.state.last_run_ms = self._clock_ms()

@@ -15,7 +15,10 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...storage.compaction.live_round import LiveRound
 from ...storage.compaction.order import CleaningOrder, CleaningOutcome, carry_out
 from ...storage.compaction.pace import CleaningStoppedError, Pace
+from ..timers.work import KindOfWork
 from .worker_code import WorkerCode
+
+WORKER = KindOfWork("log-cleaner-worker", "waits for the process that cleans a log")
 
 THREAD_BYTES = 1 << 20
 """Rounds of at most this size run on a thread: about 60 ms of work, less than the start of a process takes."""
@@ -54,8 +57,8 @@ async def _in_process(round_: LiveRound, worker_code: WorkerCode) -> CleaningOut
     round_.on_interrupt = stopped.set
     if round_.is_interrupted:
         stopped.set()
-    answer = asyncio.create_task(_ask(process, modules, round_.order))
-    interruption = asyncio.create_task(stopped.wait())
+    answer = WORKER.awaited(_ask(process, modules, round_.order))
+    interruption = WORKER.awaited(stopped.wait())
     try:
         await asyncio.wait([answer, interruption], return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():

@@ -22,6 +22,7 @@ from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
 from ..timers.loop_timers import LoopTimers
 from ..timers.slices import Slices, run_in_slices
+from ..timers.work import KindOfWork
 from .disk_space import (
     CAP_KEY,
     MIN_FREE_KEY,
@@ -38,6 +39,8 @@ from .disk_space import (
 from .make_room import WHOLE_LOG, oldest_steps, removal_steps, retention_steps, size_steps
 
 logger = logging.getLogger(__name__)
+
+WATCH = KindOfWork("disk-watch", "checks the free space of the log directories")
 
 Result = TypeVar("Result")
 
@@ -123,7 +126,7 @@ class DiskWatch:
                 files.when_full = partial(self._refused, watched)
         run_to_end(self._measure())
         self._refuse_if_full()
-        self._watching = self._loop.create_task(self._watch())
+        self._watching = WATCH.keep_running(self._watch)
 
     def cancel(self) -> None:
         """Stops checking. The removal of a file in progress completes."""
@@ -154,16 +157,13 @@ class DiskWatch:
         if watched.directory.gate.refusal is None:
             watched.directory.gate.refusal = f"{watched.directory.path}: the disk is full"
         if is_first:
-            loop.call_soon_threadsafe(self._check_is_due.set)
+            WATCH.soon_in(loop, self._check_is_due.set)
 
     async def _watch(self) -> None:
         """Checks and waits in turn, until it is cancelled."""
         while True:
             self._check_is_due.clear()
-            try:
-                await self._check()
-            except Exception:
-                logger.exception("the log directories could not be checked")  # the next check starts from the beginning
+            await self._check()
             timer = self._timers.schedule(self._next_check_ms(), self._check_is_due.set)
             await self._check_is_due.wait()
             timer.cancel()
@@ -234,7 +234,7 @@ class DiskWatch:
         elif now_ms - self._counted_at_ms >= COUNT_INTERVAL_MS and self._loop is not None:
             self._counted_at_ms = now_ms
             counting = self._loop.run_in_executor(None, self._allocated_bytes)
-            counting.add_done_callback(partial(self._counted, in_logs))
+            WATCH.when_done(counting, partial(self._counted, in_logs))
         self._used_bytes = in_logs + self._other_bytes
 
     async def _recount(self) -> None:

@@ -15,8 +15,11 @@ from ...storage.directory.log_directory import LogDirectory
 from ..metadata.controller_link import BrokerReports
 from ..replicas.hosted_replicas import HostedReplicas
 from ..replicas.partition import Partition
+from ..timers.work import KindOfWork
 
 logger = logging.getLogger(__name__)
+
+FAILURES = KindOfWork("log-dir-failure", "takes a failed log directory offline")
 
 
 class DirectoryFailures:
@@ -52,7 +55,7 @@ class DirectoryFailures:
 
     def _on_failure(self, directory: LogDirectory) -> None:
         """Called on any thread."""
-        self._loop.call_soon_threadsafe(self._take_offline, directory)
+        FAILURES.soon_in(self._loop, self._take_offline, directory)
 
     def _take_offline(self, directory: LogDirectory) -> None:
         if directory is self._directories.own_metadata:

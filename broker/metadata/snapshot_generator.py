@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterator
 
 from ...protocol.errors import KafkaError
 from ..timers.loop_timers import LoopTimers
+from ..timers.work import KindOfWork
 from .image import MetadataDelta, MetadataImage
 from .metadata_log import PendingSnapshot
 from .published import PublishedMetadata
 from .snapshot import UnwritableMetadataError
 
 logger = logging.getLogger(__name__)
+
+SNAPSHOTS = KindOfWork("metadata-snapshot", "writes a snapshot of the metadata")
 
 CHECK_MS = 60_000
 """``RaftMetadataLogCleanerManager``'s delay."""
@@ -74,7 +77,7 @@ class SnapshotGenerator:
         pending = None if reason is None else self._metadata.begin_snapshot(now_ms)
         if pending is not None:
             logger.info("writing metadata snapshot %s, because %s", pending.snapshot_id.file_name, reason)
-            self._running = asyncio.get_running_loop().create_task(self._generate(pending))
+            self._running = SNAPSHOTS.task(self._generate(pending), pending.snapshot_id.file_name)
 
     async def _generate(self, pending: PendingSnapshot) -> None:
         batches = []

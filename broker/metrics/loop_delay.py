@@ -10,6 +10,10 @@ from collections.abc import Iterator
 
 from prometheus_client.metrics_core import HistogramMetricFamily, Metric
 
+from ..timers.work import KindOfWork
+
+DELAY = KindOfWork("event-loop-delay", "measures the delay of the event loop")
+
 PERIOD_S = 0.1
 """The interval of measurements. A shorter stall can go unnoticed. A longer one counts once."""
 LIMITS_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -32,7 +36,7 @@ class LoopDelay:
             self.note(max(0.0, loop.time() - due_s))
             self.start(loop)
 
-        self._handle = loop.call_at(due_s, run)
+        self._handle = DELAY.at(due_s, run, loop=loop)
 
     def stop(self) -> None:
         """Ends the timer."""

@@ -14,6 +14,10 @@ from time import perf_counter, thread_time
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
+from ..timers.work import KindOfWork
+
+LOAD = KindOfWork("event-loop-load", "measures the load of the event loop")
+
 PERIOD_S = 1.0
 WINDOW_S = 60.0
 NAMES = (
@@ -39,7 +43,7 @@ class LoopLoad:
         self._readings.append((now_s, self._busy_s()))
         while now_s - self._readings[0][0] > WINDOW_S:
             self._readings.popleft()
-        self._handle = loop.call_later(PERIOD_S, self.start, loop)
+        self._handle = LOAD.later(PERIOD_S, self.start, loop, loop=loop)
 
     def stop(self) -> None:
         """Ends the timer."""

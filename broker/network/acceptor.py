@@ -16,10 +16,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from enum import Enum
 
+from ..timers.work import KindOfWork
 from .connections import Connections
 from .descriptor_limit import DescriptorShares
 
 logger = logging.getLogger(__name__)
+
+ACCEPTOR = KindOfWork("acceptor", "accepts connections")
 
 ACCEPTED_A_TURN = 16
 """The number of connections accepted before other work gets a turn: about 2 ms of work."""
@@ -115,7 +118,7 @@ class Acceptor:
         self._is_accepting = True
         for one in self._listeners:
             if one.paused is None:
-                self._loop.add_reader(one.socket.fileno(), self._accept, one)
+                ACCEPTOR.when_readable(one.socket.fileno(), self._accept, one)
 
     def _stop_accepting(self) -> None:
         if self._is_accepting:
@@ -156,7 +159,7 @@ class Acceptor:
                 # As in Kafka, the listener accepts nothing meanwhile; then the connection is served.
                 one.held = accepted, address[0]
                 self._pause_one(one, Paused.RATE)
-                self._loop.call_later(wait_ms / 1000, self._end_wait, one)
+                ACCEPTOR.later(wait_ms / 1000, self._end_wait, one)
                 return
             self._admit(one, accepted, address[0])
 
@@ -191,7 +194,7 @@ class Acceptor:
         if held is not None:
             self._admit(one, *held)
         if self._is_accepting:
-            self._loop.add_reader(one.socket.fileno(), self._accept, one)
+            ACCEPTOR.when_readable(one.socket.fileno(), self._accept, one)
 
     def _close_later(self, accepted: socket.socket, delay_ms: int) -> None:
         """Holds a connection of an address that connects too often, so that its client does not try again at once."""
@@ -199,17 +202,17 @@ class Acceptor:
             accepted.close()
             return
         self._throttled.add(accepted)
-        self._loop.call_later(delay_ms / 1000, self._close_throttled, accepted)
+        ACCEPTOR.later(delay_ms / 1000, self._close_throttled, accepted)
 
     def _close_throttled(self, accepted: socket.socket) -> None:
         self._throttled.discard(accepted)
         accepted.close()
 
     def _open(self, one: Listening, accepted: socket.socket) -> None:
-        task = self._loop.create_task(self._connect(accepted, one.factory))
+        task = ACCEPTOR.awaited(self._connect(accepted, one.factory))
         self._opening[task] = accepted, one.name
         self._opening_by_listener[one.name] += 1
-        task.add_done_callback(self._opened)
+        ACCEPTOR.when_done(task, self._opened)
 
     async def _connect(self, accepted: socket.socket, factory: ConnectionFactory) -> object:
         try:
@@ -245,7 +248,7 @@ class Acceptor:
 
     def _retry_later(self) -> None:
         if self._retry_timer is None:
-            self._retry_timer = self._loop.call_later(RETRY_S, self._retry)
+            self._retry_timer = ACCEPTOR.later(RETRY_S, self._retry)
 
     def _retry(self) -> None:
         self._retry_timer = None

@@ -15,6 +15,9 @@ from typing import cast
 from ...protocol.errors import ProtocolError
 from ...protocol.framing import FrameReader
 from ...protocol.records.buffers import Buffer
+from ..timers.work import KindOfWork
+
+DEADLINES = KindOfWork("node-request-deadline", "ends requests to other nodes that take too long")
 
 MAX_RESPONSE_BYTES = 64 << 20
 """Larger frames are refused. The first bytes of an HTTP or TLS answer, read as a size, are above this."""
@@ -89,7 +92,7 @@ class NodeConnection(asyncio.BufferedProtocol):
             if self._timer.when() <= self._until_s:
                 return
             self._timer.cancel()
-        self._timer = loop.call_at(self._until_s, self._time_is_up)
+        self._timer = DEADLINES.at(self._until_s, self._time_is_up)
 
     def _time_is_up(self) -> None:
         """Fails the request in flight if its time is up. Sets the timer again if an earlier request had set it."""
@@ -98,7 +101,7 @@ class NodeConnection(asyncio.BufferedProtocol):
             return
         loop = asyncio.get_running_loop()
         if loop.time() < self._until_s:
-            self._timer = loop.call_at(self._until_s, self._time_is_up)
+            self._timer = DEADLINES.at(self._until_s, self._time_is_up)
         else:
             self._fail(TimeoutError())
 

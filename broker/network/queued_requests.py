@@ -9,16 +9,18 @@ pool is empty, without an order; ``RequestChannel.Request.releaseBuffer``.
 Only a broker with this key uses these connections. :class:`.connection.Connection` counts no memory.
 """
 
-import asyncio
 from collections.abc import Callable
 from typing import cast
 
 from ...protocol.api_keys import ApiKey
 from ..timers.slices import Slices
+from ..timers.work import KindOfWork
 from .connection import Authentication, Connection, Registry, ServeFrame
 from .memory_budget import MemoryBudget, Reservation
 from .response_writer import Part
 from .socket_reading import MEMORY
+
+QUEUED = KindOfWork("queued-request", "serves a request that waited for memory")
 
 QUEUED_BYTES_KEY = "queued.max.request.bytes"
 RECEIVE_MAX_MS = 30_000
@@ -133,7 +135,7 @@ class MeteredConnection(Connection):
     def _granted_to_serve(self) -> None:
         """Memory was granted. If that was not at once, the request is served in a turn of its own."""
         if self._pending is not None:
-            asyncio.get_running_loop().call_soon(self._serve_pending)
+            QUEUED.soon(self._serve_pending)
 
     def _serve_pending(self) -> None:
         frame, self._pending = self._pending, None

@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..timers.slices import SlicedWork, Slices
 from ..timers.stall_report import Served
+from ..timers.work import KindOfWork
 from .frame_queue import FrameQueue
 from .memory_budget import Reservation
 from .response_writer import Part, ResponseWriter
 from .socket_reading import BACKLOG, SocketReading
+
+CONNECTIONS = KindOfWork("connection", "continues with the requests of a connection")
 
 if TYPE_CHECKING:
     from .waiting import Waiting
@@ -128,7 +131,7 @@ class RequestOrder(ABC):
     def mute(self, mute_ms: int) -> None:
         """Serves no further request for ``mute_ms``. The answer to the one in service must follow at once (KIP-219)."""
         if not self._closing:
-            self.muted = asyncio.get_running_loop().call_later(mute_ms / 1000, self._unmute)
+            self.muted = CONNECTIONS.later(mute_ms / 1000, self._unmute)
 
     def run(self, steps: Iterator[object], failed: Callable[[Exception], None], request: Served) -> None:
         """Runs the request in service, or a part of it, in slices; it ends with the connection.
@@ -238,7 +241,7 @@ class RequestOrder(ABC):
         """Continues after the other connections had a turn."""
         if not self._resuming:
             self._resuming = True
-            asyncio.get_running_loop().call_soon(self._resume)
+            CONNECTIONS.soon(self._resume)
 
     def _resume(self) -> None:
         self._resuming = False

@@ -4,11 +4,14 @@ Owns: their order. Never does: TLS itself. Invariant: a turn of the loop spends 
 handshake (0.5 to 1 ms) on them, so a flood of handshakes leaves every other turn to the clients that are connected.
 """
 
-import asyncio
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
 from typing import Protocol
+
+from ..timers.work import KindOfWork
+
+HANDSHAKES = KindOfWork("tls-handshakes", "continues TLS handshakes")
 
 TURN_S = 0.001
 """The time for handshakes in one turn of the loop, in seconds. A step that has begun is finished."""
@@ -34,7 +37,7 @@ class HandshakeQueue:
     def put(self, handshake: Handshake) -> None:
         """Queues a handshake for one step. Do not queue it again before that."""
         if not self._ready:
-            asyncio.get_running_loop().call_soon(self.run_some)
+            HANDSHAKES.soon(self.run_some)
         self._ready.append(handshake)
 
     def run_some(self) -> None:
@@ -51,4 +54,4 @@ class HandshakeQueue:
                     break
         finally:  # a step that raises ends its own handshake only
             if ready:
-                asyncio.get_running_loop().call_soon(self.run_some)
+                HANDSHAKES.soon(self.run_some)

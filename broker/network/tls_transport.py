@@ -16,9 +16,12 @@ from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 from ...protocol.security.tls_context import ServerTls
+from ..timers.work import KindOfWork
 from .connection import Connection
 from .tls_engine import PIECE_BYTES, TlsEngine
 from .tls_handshakes import HandshakeQueue
+
+TLS = KindOfWork("tls-connection", "continues to read a TLS connection")
 
 RECEIVE_BUFFER_BYTES = 128 * 1024
 HANDSHAKE_MAX_BYTES = 256 * 1024
@@ -221,7 +224,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._paused = False
         if not self._resuming:
             self._resuming = True
-            asyncio.get_running_loop().call_soon(self._resume)
+            TLS.soon(self._resume)
 
     def is_closing(self) -> bool:
         """Whether the connection is closing."""

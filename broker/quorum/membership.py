@@ -23,6 +23,7 @@ from ..metadata.followed import FollowedMetadata
 from ..metadata.image import MetadataDelta, MetadataImage
 from ..network.node_security import PLAINTEXT, NodeSecurity
 from ..timers.monotonic import monotonic_ms
+from ..timers.work import KindOfWork
 from .channel import ControllerChannel
 from .heartbeats import Heartbeats
 from .known_controllers import KnownControllers
@@ -30,6 +31,9 @@ from .lifecycle import Lifecycle, Registrant
 from .metadata_fetcher import MetadataFetcher
 
 logger = logging.getLogger(__name__)
+
+HEARTBEATS = KindOfWork("broker-heartbeats", "registers this broker and sends its heartbeats")
+METADATA = KindOfWork("metadata-log", "follows the controllers' metadata log")
 
 SHUTDOWN_TIMEOUT_MS = 5 * 60_000
 """The time that ``BrokerServer.shutdown`` waits for a controlled shutdown."""
@@ -98,10 +102,9 @@ class ClusterMembership(BrokerReports):
 
     def start(self) -> None:
         """Begins to follow the metadata log and to register."""
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._fetcher.run()), loop.create_task(self._heartbeats.run())]
-        for task in self._tasks:
-            task.add_done_callback(self.task_ended)
+        following = METADATA.awaited(self._fetcher.run())
+        METADATA.when_done(following, self.task_ended)
+        self._tasks = [following, HEARTBEATS.keep_running(self._heartbeats.run)]
 
     async def joined(self) -> None:
         """Returns when the image holds this start's registration and all that was committed before. Raises
@@ -120,8 +123,8 @@ class ClusterMembership(BrokerReports):
 
     async def reached(self, event: asyncio.Event) -> None:
         """Returns when ``event`` is set. Raises as :meth:`joined`."""
-        setting = asyncio.ensure_future(event.wait())
-        setting.add_done_callback(lambda _: self._notify())
+        setting = METADATA.awaited(event.wait())
+        METADATA.when_done(setting, lambda _: self._notify())
         try:
             await self._until(event.is_set)
         finally:
@@ -196,10 +199,11 @@ class ClusterMembership(BrokerReports):
             self._ended(reason)
 
     def task_ended(self, task: "asyncio.Task[None]") -> None:
-        """Called when a task of this membership has ended. If it failed, the broker can't go on."""
+        """Called when the task that follows the metadata log has ended. If it failed, the broker can't go on: it alone
+        may end the broker, as a fault of Kafka's metadata loader does."""
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            logger.error("a task of the cluster membership failed", exc_info=error)
+            METADATA.failed("following the metadata log", error)
             self._fail(f"following the cluster failed: {error!r}")
 
     def _is_following(self) -> bool:

@@ -23,8 +23,11 @@ from ...storage.files.disk_errors import lacks_descriptors
 from ...storage.log.log import Log
 from ...storage.log.log_flush import Flush
 from ..timers.timers import Timers
+from ..timers.work import KindOfWork
 
 logger = logging.getLogger(__name__)
+
+SYNCS = KindOfWork("group-commit", "syncs logs and calls those that wait for it")
 
 MOST_LOGS = 32
 """The maximum number of logs in one round, by default."""
@@ -122,7 +125,7 @@ class GroupCommit:
         """Starts a round after this turn of the event loop, with all appends of the turn."""
         if not self._is_scheduled and not self._is_closed:
             self._is_scheduled = True
-            asyncio.get_running_loop().call_soon(self._begin)
+            SYNCS.turn(self._begin)
 
     def _begin(self) -> None:
         self._is_scheduled = False
@@ -161,7 +164,7 @@ class GroupCommit:
         if flushes:
             loop = asyncio.get_running_loop()
             future = self._running[directory.path] = loop.run_in_executor(None, directory.flusher.sync, flushes)
-            future.add_done_callback(partial(self._end_round, directory, flushes))
+            SYNCS.when_done(future, partial(self._end_round, directory, flushes))
 
     def _end_round(
         self, directory: LogDirectory, flushes: list[tuple[Log, Flush]], future: "asyncio.Future[None]"
@@ -182,10 +185,8 @@ class GroupCommit:
             logger.error("%s", failure)
         else:
             raise error
-        loop = asyncio.get_running_loop()
         for log, _ in flushes:
-            # A separate callback of the loop for each: the loop reports one that fails, and the others still run.
-            loop.call_soon(self._call_waiters, log, failure)
+            SYNCS.soon(self._call_waiters, log, failure)  # a callback for each: if one fails, the others still run
 
     def _try_later(self, logs: Sequence[Log], with_indexes: bool, error: KafkaError) -> None:
         """Syncs the logs again after a pause, in which connections or other files may be closed."""

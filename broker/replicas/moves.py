@@ -19,12 +19,15 @@ from ...storage.directory.replica_move import ReplicaMove
 from ...storage.files.file_names import FUTURE_DIRECTORY_SUFFIX, MAX_NAME_LENGTH
 from ..metadata.image import Replica
 from ..metadata.published import PublishedMetadata
+from ..timers.work import KindOfWork
 from .group_commit import GroupCommit
 from .hosted_replicas import HostedReplicas
 from .partition import Partition
 from .partitions import Partitions
 
 logger = logging.getLogger(__name__)
+
+MOVES = KindOfWork("replica-move", "moves a replica to another log directory")
 
 UNIQUE_CHARACTERS = 32
 TAIL_OFFSETS = 10_000
@@ -146,9 +149,9 @@ class ReplicaMoves:
         move = ReplicaMove.begin(key, source, target, self._hosting.logs.config_of(partition.topic), self._clock_ms())
         logger.info("%s-%d: moving from %s to %s", *key, source.path, target.path)
         active = self._moves[key] = ActiveMove(move)
-        active.task = asyncio.get_running_loop().create_task(self._carry_out(partition, active))
+        active.task = MOVES.task(self._carry_out(partition, active), f"{partition.topic}-{partition.index}")
         self._tasks[active.task] = key
-        active.task.add_done_callback(self._tasks.pop)
+        MOVES.when_done(active.task, self._tasks.pop)
 
     def _cancel(self, key: TopicPartition) -> None:
         active = self._moves.pop(key)
@@ -229,9 +232,8 @@ class ReplicaMoves:
         directory_id = active.move.target.directory_id
         self._hosting.logs.leaves_for[active.move.key] = directory_id
         active.is_announced = True
-        loop = asyncio.get_running_loop()
-        known = loop.create_task(self._announce((partition.topic_id, partition.index), directory_id))
-        stopped = loop.create_task(active.stop.wait())
+        known = MOVES.awaited(self._announce((partition.topic_id, partition.index), directory_id))
+        stopped = MOVES.awaited(active.stop.wait())
         try:
             await asyncio.wait((known, stopped), return_when=asyncio.FIRST_COMPLETED)
         finally:

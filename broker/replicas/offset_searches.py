@@ -5,7 +5,6 @@ for batches), deciding what to search. Invariant: completes once, unless the cli
 Kafka searches on a request handler's thread.
 """
 
-import asyncio
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +12,10 @@ from functools import partial
 from ...protocol.errors import KafkaError
 from ...storage.log.read_result import TimestampAndOffset
 from ...storage.log.timestamp_search import ScanNeeded, TimestampSearch
+from ..timers.work import KindOfWork
 from .record_work import RecordWork
+
+SEARCHES = KindOfWork("offset-search", "searches offsets by time")
 
 STEPS_A_TURN = 16
 """Segments that are searched in one turn of the event loop. The first search of a segment reads an index from the
@@ -60,7 +62,7 @@ class OffsetSearches:
                     self._record_work.run(self._owner, needed.steps, partial(self._scanned, needed), self._is_wanted)
                     return
             found = None
-        asyncio.get_running_loop().call_soon(self._next_turn)
+        SEARCHES.turn(self._next_turn)
 
     def _next_turn(self) -> None:
         if self._is_wanted():

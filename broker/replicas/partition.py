@@ -297,7 +297,7 @@ class AppendQueue:
                 elif self._begins_a_write(*self._waiting.popleft()):
                     return
         except BaseException:
-            self._writers.call_soon(self._append_waiting)  # the remaining batches
+            self._writers.next_turn(self._append_waiting)  # the remaining batches
             raise
         self._is_busy = False
         if self._refusal is None:

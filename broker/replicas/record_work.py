@@ -18,6 +18,9 @@ from typing import Any
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.steps import Result, Steps
+from ..timers.work import KindOfWork
+
+RECORDS = KindOfWork("record-work", "reads records on a thread")
 
 SLICE_S = 0.002
 """The length of a slice in seconds."""
@@ -111,16 +114,13 @@ class RecordWork:
         if not is_done:
             self._begun.append(piece)
         if self._begun or self._waiting:
-            asyncio.get_running_loop().call_soon(self._run_next)
+            RECORDS.turn(self._run_next)
         if not is_done:
             return
-        if error is None or isinstance(error, KafkaError):
-            piece.then(result if error is None else error)
-            return
-        try:
-            piece.then(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
-        finally:
-            raise error
+        if error is not None and not isinstance(error, KafkaError):
+            RECORDS.failed("a step", error)
+            error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        piece.then(result if error is None else error)
 
 
 class ChargedRecordWork(RecordWork):
@@ -155,5 +155,5 @@ def _slice(steps: Steps[Any], loop: asyncio.AbstractEventLoop, then: Callable[..
     except BaseException as failure:  # noqa: BLE001 - it is raised again on the event loop
         is_done, error = True, failure
     if not loop.is_closed():
-        loop.call_soon_threadsafe(then, is_done, result, error)
+        RECORDS.soon_in(loop, then, is_done, result, error)
     error = None  # its traceback holds this frame: a cycle

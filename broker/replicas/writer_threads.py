@@ -8,6 +8,10 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from ..timers.work import KindOfWork
+
+WRITES = KindOfWork("large-append", "writes large batches on threads")
+
 MAX_THREADS = 4
 """Writes to the page cache seldom wait. If one waits for the disk, the others can continue."""
 
@@ -24,13 +28,13 @@ class WriterThreads:
             self._pool = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="writer")
         self._pool.submit(_run, work, then, asyncio.get_running_loop())
 
-    def call_soon(self, callback: Callable[[], None]) -> None:
+    def next_turn(self, callback: Callable[[], None]) -> None:
         """Calls back in the next turn of the event loop that is running now."""
-        asyncio.get_running_loop().call_soon(callback)
+        WRITES.soon(callback)
 
 
 def _run(work: Callable[[], None], then: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
     try:
         work()
     finally:
-        loop.call_soon_threadsafe(then)
+        WRITES.soon_in(loop, then)

@@ -11,8 +11,11 @@ from ...protocol.security.tls_context import TlsSettings, TlsSettingsError, serv
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..metrics.endpoint import MetricsEndpoint
+from ..timers.work import KindOfWork
 from .reread import Reread
 from .tls_listeners import FILE_KEYS, WATCH_MS
+
+METRICS_TLS = KindOfWork("metrics-key-store", "reads a changed key store of the metrics")
 
 
 class MetricsTls:
@@ -37,7 +40,7 @@ class MetricsTls:
     def look_at_files(self) -> asyncio.Task[None]:
         """Starts to check the files and to read changed ones again, on a thread. Call it every :attr:`WATCH_MS`."""
         if self._looking is None or self._looking.done():
-            self._looking = asyncio.get_running_loop().create_task(self._look())
+            self._looking = METRICS_TLS.task(self._look())
         return self._looking
 
     async def _look(self) -> None:

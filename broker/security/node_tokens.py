@@ -18,8 +18,11 @@ from ...protocol.security.login_mechanisms import OAuthBearerLogin
 from ...protocol.security.tls_context import TlsSettingsError
 from ...protocol.security.token_settings import RetrieverSettings, TokenError, TokenSettingsError, extensions_of
 from ..config.errors import ConfigError
+from ..timers.work import KindOfWork
 
 logger = logging.getLogger(__name__)
+
+TOKENS = KindOfWork("node-token", "gets a token for other nodes")
 
 PAUSE_S = 1.0
 """The pause after a failed attempt. Kafka's client waits ``sasl.login.retry.backoff.ms``, 100 ms to 10 s."""
@@ -79,7 +82,7 @@ class NodeTokens:
             except TlsSettingsError as problem:
                 failure = TokenError(str(problem))
             with contextlib.suppress(RuntimeError):  # the loop is closed: the broker has stopped
-                loop.call_soon_threadsafe(ended, token, failure)
+                TOKENS.soon_in(loop, ended, token, failure)
 
         threading.Thread(target=ask, name="token", daemon=True).start()
         return attempt

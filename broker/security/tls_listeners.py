@@ -34,9 +34,12 @@ from ..network.connection import Connection
 from ..network.principal_mapping import mapper, parse_rules
 from ..network.tls_listener import MAPPING_KEY, RunningTls
 from ..network.tls_transport import TlsLoop, TlsTransport
+from ..timers.work import KindOfWork
 from .reread import Stamp, stamp_of
 
 logger = logging.getLogger(__name__)
+
+KEY_STORES = KindOfWork("key-stores", "reads changed key stores")
 
 CLIENT_AUTH_KEY = "ssl.client.auth"
 DN_CHANGES_KEY, SAN_CHANGES_KEY = "ssl.allow.dn.changes", "ssl.allow.san.changes"
@@ -112,7 +115,7 @@ class TlsListeners:
     def look_at_files(self) -> None:
         """Checks the files and reads changed key stores again, on a thread. Call it every :data:`WATCH_MS`."""
         if self._reading is None or self._reading.done():
-            self._reading = asyncio.get_running_loop().create_task(self._look_at_files())
+            self._reading = KEY_STORES.task(self._look_at_files())
 
     async def _look_at_files(self) -> None:
         loop = asyncio.get_running_loop()

@@ -28,6 +28,7 @@ from ..replicas.leaders import Leaders
 from ..replicas.partitions import Partitions
 from ..timers.loop_timers import LoopTimers
 from ..timers.slices import SlicedWork, Slices, run_in_slices
+from ..timers.work import KindOfWork
 
 if TYPE_CHECKING:
     from ..cleaner.cleaner import LogCleaner
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from ..security.metrics_tls import MetricsTls
 
 logger = logging.getLogger(__name__)
+
+REMOVALS = KindOfWork("file-removal", "removes deleted files")
 
 DELETED_FILES_CHECK_MS = 10_000
 LOOKS_A_STEP = 128
@@ -134,7 +137,7 @@ class Background:
         from ..metrics.loop_delay import LoopDelay
         from ..metrics.loop_load import LoopLoad
         from ..metrics.pieces import JoinedSources
-        from ..metrics.process_metrics import ProcessMetrics
+        from ..metrics.process_metrics import ProcessMetrics, WorkMetrics
         from ..metrics.replica_metrics import ReplicaMetrics, ReplicaSources
 
         state = lambda: None if self.cleaner is None else self.cleaner.state  # noqa: E731
@@ -150,7 +153,7 @@ class Background:
         self._of_loop = LoopDelay(), LoopLoad()
         for one in self._of_loop:
             one.start(asyncio.get_running_loop())
-        of_process: list[MetricsSource] = [ProcessMetrics(), *self._of_loop]
+        of_process: list[MetricsSource] = [ProcessMetrics(), WorkMetrics(), *self._of_loop]
         sources = [*of_process, *served, replicas, logs, DirectoryMetrics(log_dirs)]
         if config.get_boolean("odradek.metrics.ssl.enable"):
             from ..security.metrics_tls import MetricsTls
@@ -254,8 +257,7 @@ class Background:
             if len(removals):
                 due.append((directory, removals))
         if due:
-            self._removing = asyncio.get_running_loop().run_in_executor(None, self._remove, due)
-            self._removing.add_done_callback(_log_removal)
+            self._removing = REMOVALS.on_thread(self._remove, due)
 
     def _remove(self, due: list[tuple[LogDirectory, DueRemovals]]) -> None:
         """Removes due files, on a thread, until the broker stops."""
@@ -283,11 +285,6 @@ class Background:
 def _nothing() -> Iterator[Never]:
     """An empty iterator: there are no other brokers."""
     return iter(())
-
-
-def _log_removal(removing: "asyncio.Future[None]") -> None:
-    if not removing.cancelled() and (error := removing.exception()) is not None:
-        logger.error("could not remove deleted files", exc_info=error)
 
 
 def is_to_be_flushed(log: Log, now_ms: int) -> bool:

@@ -49,6 +49,7 @@ from ..replication.replica_fetchers import ReplicaFetchers
 from ..security.node_security import node_security
 from ..timers.monotonic import monotonic_ms
 from ..timers.slices import Slices
+from ..timers.work import KindOfWork
 from .broker import Broker
 from .loggers import has_logger, set_levels
 from .random_ids import random_uuid
@@ -58,6 +59,10 @@ if TYPE_CHECKING:
     from ..metrics.pieces import MetricsSource
 
 logger = logging.getLogger(__name__)
+
+LAGGING = KindOfWork("isr-expiration", "looks for followers that lag")
+WAKING = KindOfWork("election-wake-up", "answers fetches of followers after an election")
+TO_CONTROLLERS = KindOfWork("controller-requests", "sends one kind of requests to the controllers")
 
 
 class ClusterMember(Role):
@@ -176,12 +181,9 @@ class ClusterMember(Role):
     async def activate(self) -> None:
         """Asks to be unfenced and waits for it."""
         self._joined.ready_to_unfence()
-        loop = asyncio.get_running_loop()
         channels = (self._forwarding, self.producer_ids, self._assignments, self._isr_changes)
-        self._tasks = [loop.create_task(channel.run()) for channel in channels]
-        self._tasks.append(loop.create_task(self._look_for_lagging()))
-        for task in self._tasks:
-            task.add_done_callback(self._joined.task_ended)
+        self._tasks = [TO_CONTROLLERS.keep_running(channel.run) for channel in channels]
+        self._tasks.append(LAGGING.keep_running(self._look_for_lagging))
         with _as_start_errors():
             await self._joined.unfenced()
             await self._joined.reached(self._forwarding.knows_versions)
@@ -218,7 +220,7 @@ class ClusterMember(Role):
             lag_max_ms,
             self._registration,
             LeadingCommon(self._isr_changes.submit, monotonic_ms, IsrChanges(), self._throttle(LEADER_KEYS), selector),
-            asyncio.get_running_loop().call_later,
+            WAKING.later,
             slices,
         )
         return self._leaders

@@ -13,6 +13,9 @@ import time
 from collections.abc import Callable
 
 from ..timers.log_lines import COUNT_AFTER_S, LeftOut, LineBudgets, message_of, subject_of, traceback_of
+from ..timers.work import KindOfWork
+
+COUNTS = KindOfWork("suppressed-log-lines", "writes the counts of suppressed log lines")
 
 TEXT_FORMAT = "[%(asctime)s,%(msecs)03d] %(levelname)s %(message)s (%(name)s)"
 """The layout of Kafka's own log: [2026-01-31 23:59:59,999] INFO … (where)."""
@@ -59,7 +62,7 @@ class BoundedHandler(logging.StreamHandler):  # type: ignore[type-arg]
         self._clock_s = clock_s
         self._budgets = LineBudgets()
         self._is_due = False
-        self.call_later: Callable[[float, Callable[[], None]], object] | None = None
+        self.later: Callable[[float, Callable[[], None]], object] | None = None
         """Calls back after some seconds, on any thread. None: counts are written with later lines, or at the end."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -95,10 +98,10 @@ class BoundedHandler(logging.StreamHandler):  # type: ignore[type-arg]
         return self.lock or contextlib.nullcontext()
 
     def _count_later(self) -> None:
-        if self.call_later is None or self._is_due:
+        if self.later is None or self._is_due:
             return
         with contextlib.suppress(RuntimeError):  # the event loop is closed: the count is written at the end
-            self.call_later(COUNT_AFTER_S, self._on_time)
+            self.later(COUNT_AFTER_S, self._on_time)
             self._is_due = True
 
     def _on_time(self) -> None:
@@ -144,4 +147,4 @@ def count_lines_on(loop: asyncio.AbstractEventLoop) -> None:
     """Makes the event loop write the counts of suppressed lines, a second after the first of them."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, BoundedHandler):
-            handler.call_later = lambda delay_s, write: loop.call_soon_threadsafe(loop.call_later, delay_s, write)
+            handler.later = lambda delay_s, write: COUNTS.soon_in(loop, COUNTS.later, delay_s, write)

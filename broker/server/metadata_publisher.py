@@ -5,7 +5,6 @@ Invariant: the request that caused a change is answered after the last step (``m
 Source: ``BrokerMetadataPublisher``.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,9 +19,12 @@ from ..metadata.dynamic_rates import dynamic_rate
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
 from ..replicas.hosted_replicas import HostedReplicas
 from ..replicas.moves import THROTTLE_KEY
+from ..timers.work import KindOfWork
 from .broker import Broker
 
 logger = logging.getLogger(__name__)
+
+CORDONING = KindOfWork("cordoned-log-dirs", "applies and reports cordoned log directories")
 
 
 class BrokerMetadataPublisher:
@@ -66,7 +68,7 @@ class BrokerMetadataPublisher:
         if broker.configs_changed(image, delta):
             broker.coordinators.reconfigure(broker.config, image)
             broker.listeners_changed(image)
-            asyncio.get_running_loop().call_soon(self._cordon)
+            CORDONING.soon(self._cordon)
             yield from hosting.reconfigure_all()
         for resource_type, name in delta.changed_configs:
             if resource_type == ResourceType.TOPIC:

@@ -20,7 +20,7 @@ from ..replicas.moves import ReplicaMoves
 from ..replicas.partitions import Partitions
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import PatientTimers, suspended_ms
-from ..timers.slices import Slices, slice_clock_ms
+from ..timers.slices import Slices, slices_of
 from ..timers.stall_watch import StallWatch
 from .broker import Broker, config_under
 from .coordinators import Coordinators
@@ -47,7 +47,7 @@ def put_together(
     timers, stalls = LoopTimers(timer_loop), StallWatch()
     connections = connections_for(config, timers.now_ms)
     patient = PatientTimers(timer_loop, lambda: Unread(connections).is_drained, stalls.note_turn, suspended_ms)
-    slices = Slices(loop.call_soon, slice_clock_ms)
+    slices = slices_of(loop)
     for end in (stalls.stop, patient.close, timers.close, slices.close, metadata.turns.close):
         undo.callback(end)
     partitions = Partitions()

@@ -21,8 +21,11 @@ from ..quotas.client_quotas import ClientQuotas
 from ..quotas.connection_rates import ConnectionRates
 from ..quotas.entities import IP
 from ..timers.loop_timers import LoopTimers
+from ..timers.work import KindOfWork
 
 logger = logging.getLogger(__name__)
+
+LOOK_UP = KindOfWork("quota-host-names", "looks up the host names of ip quotas")
 
 Quotas = Mapping[ClientQuotaEntity, Mapping[str, float]]
 
@@ -55,7 +58,7 @@ class QuotaEnforcement:
         if host_names:
             # Kafka looks up the name once, too, when the quota is set and at each start.
             looked_up = asyncio.get_running_loop().run_in_executor(None, resolve, host_names)
-            looked_up.add_done_callback(lambda done: self._looked_up(quotas, host_names, done.result()))
+            LOOK_UP.when_done(looked_up, lambda done: self._looked_up(quotas, host_names, done.result()))
 
     def _looked_up(self, quotas: Quotas, host_names: list[str], addresses: Mapping[str, str]) -> None:
         for host in host_names:

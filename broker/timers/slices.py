@@ -8,7 +8,6 @@ Source: Kafka gives each request a thread of its own instead (``num.io.threads``
 """
 
 import asyncio
-import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -16,9 +15,9 @@ from functools import partial
 
 from ...protocol.steps import Result, Steps
 from .stall_report import RequestSeen, Served, seen
+from .work import KindOfWork
 
-logger = logging.getLogger(__name__)
-
+SLICES = KindOfWork("slices", "does a part of long work in each turn of the event loop")
 SLICE_MS = 1.0
 """The length of a slice."""
 
@@ -57,7 +56,7 @@ class SlicedWork:
                 self.is_done = True
         except Exception as error:  # noqa: BLE001 - any error ends this work only: `failed` answers and logs
             self.is_done = True
-            self._failed(error)
+            SLICES.call(self._failed, error)  # if that raises, the other work still goes on
         finally:
             self._is_running = False
         if self.is_done:
@@ -164,7 +163,7 @@ class Slices:
 
 
 def _log_failure(name: str, error: Exception) -> None:
-    logger.error("%s failed", name, exc_info=error)
+    SLICES.failed(name, error)
 
 
 async def run_in_slices(slices: Slices, steps: Steps[Result]) -> Result:
@@ -185,6 +184,11 @@ async def run_in_slices(slices: Slices, steps: Steps[Result]) -> Result:
         return await done
     finally:
         work.cancel()
+
+
+def slices_of(loop: asyncio.AbstractEventLoop) -> Slices:
+    """The sliced work of a running broker."""
+    return Slices(loop.call_soon, slice_clock_ms)
 
 
 def slice_clock_ms() -> float:

@@ -61,18 +61,53 @@ class KindOfWork:
         """Calls back in the next turn of the event loop."""
         return asyncio.get_running_loop().call_soon(self.call, callback, *arguments)
 
+    def turn(self, callback: Callable[..., object], *arguments: Any) -> asyncio.Handle:
+        """As :meth:`soon`, for a step that serves many: if it raises, it is called once more, because the others would
+        wait for ever for what it left undone. It must have taken what it works on out of its queue by then."""
+        return asyncio.get_running_loop().call_soon(self._turn, callback, *arguments)
+
+    def _turn(self, callback: Callable[..., object], *arguments: Any) -> None:
+        failures = self.failures
+        self.call(callback, *arguments)
+        if self.failures != failures:
+            self.soon(callback, *arguments)
+
+    def on_thread(self, function: Callable[..., Result], *arguments: Any) -> "asyncio.Future[Result]":
+        """Calls a function on a thread. Its exception is counted and logged; the future has it, too."""
+        future = asyncio.get_running_loop().run_in_executor(None, function, *arguments)
+
+        def ended(done: "asyncio.Future[Result]") -> None:
+            error = None if done.cancelled() else done.exception()
+            if error is not None:
+                self.failed(name_of(function), error)
+
+        future.add_done_callback(ended)
+        return future
+
     def soon_in(self, loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *arguments: Any) -> None:
         """Calls back in the next turn of an event loop that another thread runs. Raises RuntimeError if the loop was
         closed."""
         loop.call_soon_threadsafe(self.call, callback, *arguments)
 
-    def later(self, delay_s: float, callback: Callable[..., object], *arguments: Any) -> asyncio.TimerHandle:
-        """Calls back after ``delay_s`` seconds."""
-        return asyncio.get_running_loop().call_later(delay_s, self.call, callback, *arguments)
+    def later(
+        self,
+        delay_s: float,
+        callback: Callable[..., object],
+        *arguments: Any,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> asyncio.TimerHandle:
+        """Calls back after ``delay_s`` seconds. ``loop``: this thread's event loop; None: the running one."""
+        return (loop or asyncio.get_running_loop()).call_later(delay_s, self.call, callback, *arguments)
 
-    def at(self, when_s: float, callback: Callable[..., object], *arguments: Any) -> asyncio.TimerHandle:
-        """Calls back at a time of the event loop's clock, in seconds."""
-        return asyncio.get_running_loop().call_at(when_s, self.call, callback, *arguments)
+    def at(
+        self,
+        when_s: float,
+        callback: Callable[..., object],
+        *arguments: Any,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> asyncio.TimerHandle:
+        """Calls back at a time of the event loop's clock, in seconds. ``loop``: as for :meth:`later`."""
+        return (loop or asyncio.get_running_loop()).call_at(when_s, self.call, callback, *arguments)
 
     def when_done(self, future: "asyncio.Future[Any]", callback: Callable[[Any], object]) -> None:
         """Calls back with the future when it is done."""
@@ -86,11 +121,13 @@ class KindOfWork:
         """Starts a task that the caller awaits: an exception is raised there."""
         return asyncio.get_running_loop().create_task(coroutine, name=self.name)
 
-    def task(self, coroutine: Coroutine[Any, Any, object], subject: str = "its task") -> "asyncio.Task[bool]":
-        """Starts a task that ends. An exception is counted and logged; the result is whether there was none.
-        ``subject``: what it is done for.
-        """
-        return self.awaited(self._run(coroutine, subject))
+    def task(self, coroutine: Coroutine[Any, Any, object], subject: str = "its task") -> "asyncio.Task[None]":
+        """Starts a task that ends. An exception is counted and logged. ``subject``: what it is done for."""
+
+        async def run() -> None:
+            await self._run(coroutine, subject)
+
+        return self.awaited(run())
 
     def keep_running(self, run: Callable[[], Coroutine[Any, Any, object]]) -> "asyncio.Task[None]":
         """Starts a task that runs until it is cancelled or ``run`` returns. After an exception, ``run`` is called

@@ -22,11 +22,14 @@ from ..network.broker_client import BrokerClient
 from ..network.node_client import NodeUnavailableError
 from ..network.node_security import PLAINTEXT, NodeSecurity
 from ..timers.repeated_complaint import RepeatedComplaint
+from ..timers.work import KindOfWork
 from .remote_markers import MarkerDialect, MarkerQuestion
 from .remote_membership import MembershipDialect, MembershipQuestion
 from .request_queue import Dialect, QuestionOf, RequestQueue, ResponseOf
 
 logger = logging.getLogger(__name__)
+
+PEERS = KindOfWork("transaction-peers", "asks other brokers for transactions")
 
 Address = tuple[str, int]
 
@@ -56,7 +59,7 @@ class Peer(Generic[QuestionOf, ResponseOf]):
         """Sends a question with the next request."""
         self._queue.put(question)
         if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._run())
+            self._task = PEERS.task(self._run())
 
     def close(self) -> None:
         """Stops sending and closes the connection. Questions in the queue get no answer."""
@@ -72,11 +75,9 @@ class Peer(Generic[QuestionOf, ResponseOf]):
             self._task = None  # no await since the queue was found empty, so the next question starts a new task
 
     async def _send_all(self) -> None:
-        loop = asyncio.get_running_loop()
         while self._queue:
             for answer in await self._answers(self._queue.take()):
-                # Each answer is a callback of its own: if one raises, the event loop logs it and runs the others.
-                loop.call_soon(answer)
+                PEERS.soon(answer)  # a callback of its own: if one raises, the others still run
 
     async def _answers(self, questions: list[QuestionOf]) -> list[Callable[[], None]]:
         """Sends the questions in one request. Returns a callback for each, which delivers its answer or an error."""
@@ -87,8 +88,8 @@ class Peer(Generic[QuestionOf, ResponseOf]):
         except NodeUnavailableError as error:
             self._complaint.complain(error)
             return [partial(question.failed, ErrorCode.NETWORK_EXCEPTION) for question in questions]
-        except Exception:  # a bug must not leave a transaction open: the error makes the marker writer retry
-            logger.exception("%d requests to another broker failed", len(questions))
+        except Exception as error:  # noqa: BLE001 - a bug must not leave a transaction open: the marker writer retries
+            PEERS.failed(f"{len(questions)} requests to another broker", error)
             return [partial(question.failed, ErrorCode.UNKNOWN_SERVER_ERROR) for question in questions]
         self._complaint.resolved()
         return answers

@@ -26,8 +26,8 @@ class LateLoop:
     def time(self) -> float:
         return self.now_s
 
-    def call_at(self, due_s: float, callback: Callable[[], None]) -> Any:
-        self.due.append((due_s, callback))
+    def call_at(self, due_s: float, callback: Callable[..., None], *arguments: Any) -> Any:
+        self.due.append((due_s, lambda: callback(*arguments)))
         return self
 
     def cancel(self) -> None:

@@ -40,7 +40,7 @@ class Log:
         self.logger = logging.Logger("test")
         self.logger.addHandler(self.handler)
         self.due: list[tuple[float, Callable[[], None]]] = []
-        self.handler.call_later = lambda delay_s, write: self.due.append((self.now_s + delay_s, write))
+        self.handler.later = lambda delay_s, write: self.due.append((self.now_s + delay_s, write))
 
     def pass_time(self, seconds: float) -> None:
         """Moves the clock, and calls the timers that are due."""
@@ -170,7 +170,7 @@ def test_all_subjects_together_have_a_bound() -> None:
 
 
 def test_what_is_counted_at_the_end_is_written(log: Log) -> None:
-    log.handler.call_later = None
+    log.handler.later = None
     for _ in range(3):
         log.logger.error("the same")
     log.handler.close()

@@ -160,7 +160,7 @@ def test_failed_background_work_is_logged_by_its_name(caplog: pytest.LogCaptureF
     loop.run()
     assert failing.is_done
     [line] = caplog.records
-    assert (line.levelname, line.getMessage()) == ("ERROR", "the count failed")
+    assert (line.levelname, line.getMessage()) == ("ERROR", "slices: the count failed: ZeroDivisionError('of a step')")
     assert line.exc_info is not None
     assert line.exc_info[0] is ZeroDivisionError
 

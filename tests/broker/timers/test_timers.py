@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from odradek.broker.timers.loop_timers import LoopTimers
-from odradek.broker.timers.timer_queue import FEW_CANCELLED, FIRED_A_TURN, TICK_MS, DueCallbacks, TimerQueue
+from odradek.broker.timers.timer_queue import FEW_CANCELLED, FIRED_A_TURN, TICK_MS, TIMERS, DueCallbacks, TimerQueue
 
 
 def test_never_early_and_at_most_a_tick_late() -> None:
@@ -179,10 +179,15 @@ def test_many_timers_that_are_due_at_once_share_several_turns() -> None:
 def test_a_timer_that_fails_takes_no_other_with_it() -> None:
     soon: list[Callable[[], None]] = []
     called: list[str] = []
-    due = DueCallbacks(soon.append)
-    due.add([partial(called.append, "before"), lambda: called.append("failing" + 1), partial(called.append, "after")])  # type: ignore[operator]
-    with pytest.raises(TypeError):
-        soon.pop(0)()
+    queue, due, failures = TimerQueue(), DueCallbacks(soon.append), TIMERS.failures
+    for callback in (
+        partial(called.append, "before"),
+        lambda: called.append("failing" + 1),  # type: ignore[operator]
+        partial(called.append, "after"),
+    ):
+        queue.add(0, callback)
+    due.add(queue.pop_due(TICK_MS))
     soon.pop(0)()
     assert called == ["before", "after"]
+    assert TIMERS.failures == failures + 1
     assert not soon

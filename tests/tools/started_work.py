@@ -1,0 +1,33 @@
+"""Finds tasks and callbacks of the event loop that are not started by ``broker/timers/work``.
+
+Only that module catches, names and counts what they raise. The room ``timers`` drives the event loop itself.
+"""
+
+import ast
+
+METHODS = frozenset(
+    {
+        "create_task",
+        "ensure_future",
+        "call_soon",
+        "call_soon_threadsafe",
+        "call_later",
+        "call_at",
+        "add_done_callback",
+        "add_reader",
+        "add_writer",
+        "TaskGroup",
+    }
+)
+ROOM = "broker/timers/"
+
+
+def started_elsewhere(path: str, source: str) -> list[str]:
+    """``path:line: name`` of each call in a module of the broker that starts work past the one place."""
+    if not path.startswith("broker/") or path.startswith(ROOM):
+        return []
+    return [
+        f"{path}:{node.lineno}: {node.attr}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute) and node.attr in METHODS
+    ]

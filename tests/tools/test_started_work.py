@@ -1,0 +1,27 @@
+"""Every task and callback of the broker is started in one place."""
+
+import pytest
+
+from .places import ROOT
+from .started_work import started_elsewhere
+
+
+def test_all_work_is_started_in_one_place() -> None:
+    found = [
+        line
+        for path in sorted((ROOT / "broker").rglob("*.py"))
+        for line in started_elsewhere(path.relative_to(ROOT).as_posix(), path.read_text())
+    ]
+    assert not found, "start it with a KindOfWork (broker/timers/work.py):\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "line", ["loop.create_task(run())", "asyncio.ensure_future(run())", "loop.call_later", "done.add_done_callback(f)"]
+)
+def test_other_ways_are_found(line: str) -> None:
+    assert len(started_elsewhere("broker/network/a.py", f"import asyncio\n{line}\n")) == 1
+
+
+@pytest.mark.parametrize("path", ["broker/timers/work.py", "client/cluster/cluster.py"])
+def test_the_one_place_and_other_packages_may(path: str) -> None:
+    assert not started_elsewhere(path, "loop.create_task(run())\n")
