@@ -71,9 +71,9 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
     """The protocol object of one accepted socket."""
 
     __slots__ = (
+        "_ciphertext_bytes",
         "_connections",
         "_frames",
-        "_handshake_bytes",
         "by_token",
         "client_host",
         "client_port",
@@ -106,7 +106,7 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
             self._frames = FrameReader(connections.max_request_bytes)
         else:
             self._frames = FrameReader(authentication.max_frame_bytes, UNAUTHENTICATED)
-        self._handshake_bytes = 0
+        self._ciphertext_bytes = 0
         self.transport: asyncio.Transport | None = None
         self.listener_name = listener_name
         self.client_host = ""
@@ -196,11 +196,11 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
 
     # Called by the TLS of its transport.
 
-    def received_handshake(self, nbytes: int) -> None:
-        """Bytes of a TLS handshake arrived. They count as held until the connection has authenticated: OpenSSL never
-        shrinks its buffers.
+    def holds_ciphertext(self, nbytes: int) -> None:
+        """Notes the bytes that TLS holds: those of the handshake, since OpenSSL never shrinks its buffers, and those
+        that wait to be decrypted. They count until the connection has authenticated.
         """
-        self._handshake_bytes += nbytes
+        self._ciphertext_bytes = nbytes
         if not self.is_authenticated:
             self._note_held_bytes()
 
@@ -265,7 +265,7 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         """Counts the memory of what the client has sent before it has authenticated."""
         if not self._closing:
             queued_bytes = 0 if self._kept is None else self._kept.nbytes
-            self._connections.holds(self, self._frames.held_bytes + queued_bytes + self._handshake_bytes)
+            self._connections.holds(self, self._frames.held_bytes + queued_bytes + self._ciphertext_bytes)
 
     def _used(self) -> None:
         self._connections.used(self)

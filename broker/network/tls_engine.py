@@ -11,30 +11,40 @@ import ssl
 from collections.abc import Callable
 from typing import cast
 
-PIECE_BYTES = 32 * 1024
-"""The most ciphertext or plaintext that is given to OpenSSL at a time: two records."""
+from .tls_records import RecordPieces
+
+EMPTY_RECORDS_MAX = 32
+"""The most records in a row without data, as in OpenSSL for records of no bytes and in BoringSSL for KeyUpdates."""
+
+
+class EmptyRecordsError(Exception):
+    """The peer sent too many records without data in a row."""
+
+    def __init__(self) -> None:
+        super().__init__(f"its client sent more than {EMPTY_RECORDS_MAX} TLS records without data in a row")
 
 
 class TlsEngine:
     """The TLS of one accepted connection."""
 
-    __slots__ = ("_incoming", "_object", "_outgoing", "is_at_end")
+    __slots__ = ("_empty_records", "_incoming", "_object", "_outgoing", "_pieces", "is_at_end")
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._object = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._pieces = RecordPieces()
+        self._empty_records = 0
+        """The number of records since the last data. After the handshake only."""
         self.is_at_end = False
         """Whether the peer has said that it sends nothing more (close_notify)."""
 
-    def feed(self, ciphertext: bytes | memoryview) -> None:
-        """Takes received bytes, at most a piece after the handshake."""
-        self._incoming.write(ciphertext)
-
-    @property
-    def waiting_bytes(self) -> int:
-        """The number of received bytes that are not decrypted yet."""
-        return self._incoming.pending
+    def feed(self, ciphertext: memoryview | bytes, start: int) -> int:
+        """Takes a piece of the received bytes, from ``start`` on. Returns where the piece ends."""
+        end = self._pieces.end_of_piece(ciphertext, start)
+        self._incoming.write(ciphertext[start:end])
+        self._empty_records += self._pieces.records
+        return end
 
     def handshake(self) -> bool:
         """Continues the handshake. Returns True when it is finished. Raises ssl.SSLError if it has failed."""
@@ -42,6 +52,7 @@ class TlsEngine:
             self._object.do_handshake()
         except ssl.SSLWantReadError:
             return False
+        self._empty_records = 0
         return True
 
     def peer_certificate(self) -> bytes | None:
@@ -60,7 +71,7 @@ class TlsEngine:
     def read_into(self, target: memoryview) -> int:
         """Decrypts into ``target`` until it is full or nothing is left. Returns the number of bytes.
 
-        Raises ssl.SSLError for what is not TLS.
+        Raises ssl.SSLError for what is not TLS, and EmptyRecordsError.
         """
         read = cast("Callable[[int, memoryview], int]", self._object.read)
         filled = 0
@@ -76,6 +87,10 @@ class TlsEngine:
                 self.is_at_end = True
                 break
             filled += count
+        if filled:
+            self._empty_records = 0
+        elif self._empty_records > EMPTY_RECORDS_MAX:
+            raise EmptyRecordsError
         return filled
 
     def encrypt(self, plaintext: bytes | memoryview) -> bytes:

@@ -2,9 +2,10 @@
 
 Owns: the order of ciphertext and plaintext, backpressure in both directions, the end of a connection. Never does:
 serving, encryption (:mod:`.tls_engine`). Invariants: a connection counts from its accept on, so that its limits and
-deadlines hold during the handshake; all connections of the loop share one buffer for received ciphertext; ciphertext
-that a paused connection has not taken is copied, at most that buffer, and its socket is not read; alerts and
-close_notify are sent before the socket is closed. Source: ``SslTransportLayer``.
+deadlines hold during the handshake; all connections of the loop share one buffer for received ciphertext, and the time
+for decryption in each turn (:mod:`.tls_turns`); ciphertext that a connection has not decrypted, because it has paused
+or waits for its turn, is copied, at most that buffer, and its socket is not read; alerts and close_notify are sent
+before the socket is closed. Source: ``SslTransportLayer``.
 
 uvloop's and asyncio's own TLS call the protocol only after the handshake, keep 256 KiB for each connection, and can't
 limit how many handshakes a turn does.
@@ -18,8 +19,10 @@ from typing import Any, Protocol, cast
 from ...protocol.security.tls_context import ServerTls
 from ..timers.work import KindOfWork
 from .connection import Connection
-from .tls_engine import PIECE_BYTES, TlsEngine
+from .tls_engine import EmptyRecordsError, TlsEngine
 from .tls_handshakes import HandshakeQueue
+from .tls_records import PIECE_BYTES
+from .tls_turns import TlsTurns
 
 TLS = KindOfWork("tls-connection", "continues to read a TLS connection")
 
@@ -50,6 +53,7 @@ class TlsLoop:
     def __init__(self) -> None:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.handshakes = HandshakeQueue()
+        self.turns = TlsTurns()
 
 
 class TlsTransport(asyncio.BufferedProtocol):
@@ -72,6 +76,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         "_sending_paused",
         "_shared",
         "_tls",
+        "_waits_for_turn",
     )
 
     def __init__(self, connection: Connection, listener: TlsListener, shared: TlsLoop) -> None:
@@ -97,8 +102,9 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._reading_paused = False
         """Whether the socket is not read."""
         self._resuming = False
-        self._left = b""
-        """Received ciphertext that a paused connection has not taken."""
+        self._left: memoryview | bytes = b""
+        """Received ciphertext that OpenSSL has not got yet."""
+        self._waits_for_turn = False
 
     # Called by the event loop.
 
@@ -125,7 +131,7 @@ class TlsTransport(asyncio.BufferedProtocol):
             return
         received = self._shared.receive_buffer[:nbytes]
         if self._is_ready:
-            self._decrypt(received)
+            self._received(received)
             return
         if self._engine is None:
             if received[0] != HANDSHAKE_RECORD:
@@ -136,13 +142,11 @@ class TlsTransport(asyncio.BufferedProtocol):
         if self._handshake_bytes > HANDSHAKE_MAX_BYTES:
             self._connection.refuse(f"its TLS handshake has more than {HANDSHAKE_MAX_BYTES} bytes")
             return
-        self._connection.received_handshake(nbytes)
+        self._left = memoryview(bytes(self._left) + bytes(received))
+        self._connection.holds_ciphertext(self._handshake_bytes)
         if self.is_closing():
             return
-        self._engine.feed(received)
-        if not self._is_queued:
-            self._is_queued = True
-            self._shared.handshakes.put(self)
+        self._queue_handshake()
         self._read_or_not()
 
     def eof_received(self) -> bool:
@@ -169,6 +173,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         engine = self._engine
         if self._closing or engine is None:
             return
+        self._left = self._left[engine.feed(self._left, 0) :]
         try:
             self._is_ready = engine.handshake()
         except ssl.SSLError as error:
@@ -180,8 +185,19 @@ class TlsTransport(asyncio.BufferedProtocol):
                 return
         self._send_waiting()
         if self._is_ready:
-            self._decrypt(b"")
+            self._decrypt(self._left)
+        elif self._left:
+            self._queue_handshake()
         self._read_or_not()
+
+    # Called by the queue of connections with more ciphertext than there was time for.
+
+    def continue_decrypting(self) -> None:
+        """Decrypts a piece of the ciphertext that waits, and more if no other connection waits."""
+        self._waits_for_turn = False
+        if not self._closing and not self._paused:
+            self._decrypt(self._left)
+            self._read_or_not()
 
     # Called by the connection, as a transport.
 
@@ -251,15 +267,55 @@ class TlsTransport(asyncio.BufferedProtocol):
 
     # From ciphertext to plaintext.
 
+    def _received(self, ciphertext: memoryview) -> None:
+        """Decrypts at once if there is time in this turn of the loop."""
+        if not self._left and self._shared.turns.has_time():
+            self._decrypt(ciphertext)
+        else:
+            self._keep(bytes(self._left) + bytes(ciphertext))
+            self._wait_for_turn()
+        if self._left:
+            self._read_or_not()
+
     def _decrypt(self, ciphertext: memoryview | bytes) -> None:
-        """Gives the connection the plaintext of received bytes, or keeps them for later if it has paused."""
+        """Gives the connection the plaintext of received bytes. Keeps the rest if the connection has paused, or if its
+        turn is over: then it waits for the next one.
+        """
         engine = self._engine
         assert engine is not None
+        turns = self._shared.turns
+        began_s = turns.begin()
         start = 0
-        while self._deliver(engine) and start < len(ciphertext):
-            engine.feed(ciphertext[start : start + PIECE_BYTES])
-            start += PIECE_BYTES
-        self._left = b"" if self._closing else bytes(ciphertext[start:])
+        try:
+            while self._deliver(engine) and start < len(ciphertext):
+                if start and not turns.may_go_on(began_s):
+                    self._wait_for_turn()
+                    break
+                start = engine.feed(ciphertext, start)
+            self._keep(ciphertext[start:])
+        finally:
+            turns.end(began_s)
+
+    def _keep(self, left: memoryview | bytes) -> None:
+        """Keeps ciphertext for later: a copy, unless it is a part of what was kept before."""
+        if self._closing or not left:
+            left = b""
+        elif isinstance(left, memoryview) and left.obj is self._shared.receive_buffer.obj:
+            left = memoryview(bytes(left))
+        if left or self._left:
+            self._left = left
+            if not self._connection.is_authenticated:
+                self._connection.holds_ciphertext(self._handshake_bytes + len(left))
+
+    def _wait_for_turn(self) -> None:
+        if not self._waits_for_turn:
+            self._waits_for_turn = True
+            self._shared.turns.put(self)
+
+    def _queue_handshake(self) -> None:
+        if not self._is_queued:
+            self._is_queued = True
+            self._shared.handshakes.put(self)
 
     def _deliver(self, engine: TlsEngine) -> bool:
         """Decrypts what was fed. Returns False if the connection has paused or closed."""
@@ -270,6 +326,9 @@ class TlsTransport(asyncio.BufferedProtocol):
                 count = engine.read_into(target)
             except ssl.SSLError as error:
                 connection.refuse(f"TLS: {describe(error)}")
+                return False
+            except EmptyRecordsError as error:
+                connection.refuse(error)
                 return False
             if count:
                 connection.buffer_updated(count)
@@ -285,10 +344,13 @@ class TlsTransport(asyncio.BufferedProtocol):
 
     def _resume(self) -> None:
         self._resuming = False
-        if self._closing or self._paused or not self._is_ready:
+        if self._closing or self._paused or not self._is_ready or self._waits_for_turn:
             return
-        self._decrypt(self._left)
-        self._read_or_not()
+        if self._shared.turns.has_time():
+            self._decrypt(self._left)
+            self._read_or_not()
+        else:
+            self._wait_for_turn()
 
     def _send_waiting(self) -> None:
         """Sends bytes that OpenSSL has produced by itself, such as alerts."""
@@ -298,11 +360,11 @@ class TlsTransport(asyncio.BufferedProtocol):
             self._loop.write(waiting)
 
     def _read_or_not(self) -> None:
-        """Reads the socket unless the connection or the peer is behind, or a handshake has enough for its next step."""
+        """Reads the socket unless the connection or the peer is behind, or received bytes wait for their turn."""
         if self._closing or self._loop is None:
             return
-        has_enough = self._is_queued and self._engine is not None and self._engine.waiting_bytes >= PIECE_BYTES
-        pause = self._paused or self._sending_paused or has_enough or bool(self._left)
+        has_enough = len(self._left) >= (1 if self._is_ready else PIECE_BYTES)
+        pause = self._paused or self._sending_paused or has_enough
         if pause != self._reading_paused:
             self._reading_paused = pause
             if pause:

@@ -8,7 +8,8 @@ import contextlib
 import socket
 import ssl
 import struct
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -17,6 +18,7 @@ import pytest
 from support.brokers.free_ports import free_ports
 from support.brokers.neighbour import Neighbour
 from support.brokers.our_broker import OurBroker
+from support.security.crafted_records import CraftedRecords, CraftingClient
 from support.security.handshakes import End
 from support.security.tls_files import TlsFiles, tls_files
 
@@ -117,6 +119,78 @@ def test_large_frames_that_are_only_announced(broker: OurBroker, secure_port: in
             one = trusting.wrap_socket(open_connection(secure_port), server_hostname="localhost")
             opened.enter_context(one)
             one.sendall(struct.pack(">i", 100 << 20) + b"\0" * 12)
+        asked_over_tls(secure_port, trusting)
+    fair(neighbour)
+
+
+KIB = 1 << 10
+ANNOUNCED = struct.pack(">i", 1 << 20)
+"""The start of a request of 1 MiB: the bytes that follow are valid."""
+
+
+def mixed(records: CraftedRecords) -> bytes:
+    """Records of one byte, each after as many KeyUpdates as a client may send in a row."""
+    content = ANNOUNCED + bytes(150)
+    return b"".join(records.key_updates(31 * 27) + records.record(content[n : n + 1]) for n in range(len(content)))
+
+
+TINY: dict[str, tuple[int, Callable[[CraftedRecords], bytes]]] = {
+    "one connection sends 512 KiB of KeyUpdates": (1, lambda records: records.key_updates(512 * KIB)),
+    "10 send 128 KiB of KeyUpdates": (10, lambda records: records.key_updates(128 * KIB)),
+    "40 send 16 KiB of KeyUpdates that ask for one": (40, lambda records: records.key_updates(16 * KIB, True)),
+    "4 send 128 KiB of both": (4, mixed),
+    "100 send 64 KiB in records of one byte": (100, lambda records: records.data(ANNOUNCED + bytes(2_900), 1)),
+}
+
+
+@pytest.mark.parametrize("case", TINY)
+def test_records_of_few_bytes(broker: OurBroker, secure_port: int, files: TlsFiles, case: str) -> None:
+    """One turn of the event loop decrypts for 2 ms, whatever the records of all connections are."""
+    count, make = TINY[case]
+    clients = [CraftingClient(secure_port, files.trust) for _ in range(count)]
+    sent = [make(client.records) for client in clients]
+    with Neighbour(broker.port, broker.pid) as neighbour:
+        _send_at_once(clients, sent)
+        asked_over_tls(secure_port, ssl.create_default_context(cafile=files.trust))
+    for client in clients:
+        client.close()
+    fair(neighbour)
+
+
+def _send_at_once(clients: list[CraftingClient], sent: list[bytes]) -> None:
+    def send(client: CraftingClient, data: bytes) -> None:
+        with contextlib.suppress(OSError):  # the broker closes a connection that sends many KeyUpdates
+            client.socket.sendall(data)
+
+    threads = [threading.Thread(target=send, args=pair) for pair in zip(clients, sent, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def fragments(first: bytes) -> Callable[[], bytes]:
+    return lambda: b"".join(b"\x16\x03\x01\x00\x01" + bytes([byte]) for byte in first + bytes(40_000))
+
+
+BEFORE_KEYS: dict[str, Callable[[], bytes]] = {
+    "a ClientHello in records of one byte": fragments(b"\x01\x00\xff\xff"),
+    "a ClientHello of 100 KB in records of one byte": fragments(b"\x01\x01\x80\x00"),
+    "ChangeCipherSpec without end": lambda: b"\x16\x03\x01\x00\x01\x01" + b"\x14\x03\x03\x00\x01\x01" * 40_000,
+}
+
+
+@pytest.mark.parametrize("case", BEFORE_KEYS)
+def test_handshakes_in_records_of_one_byte(
+    broker: OurBroker, secure_port: int, trusting: ssl.SSLContext, case: str
+) -> None:
+    sent = BEFORE_KEYS[case]()
+    with Neighbour(broker.port, broker.pid) as neighbour, contextlib.ExitStack() as opened:
+        for _ in range(100):
+            one = opened.enter_context(open_connection(secure_port))
+            one.setblocking(False)
+            with contextlib.suppress(OSError):
+                one.send(sent)
         asked_over_tls(secure_port, trusting)
     fair(neighbour)
 

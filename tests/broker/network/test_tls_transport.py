@@ -14,11 +14,13 @@ from odradek.broker.config.connection_limits import UNLIMITED, ConnectionLimits
 from odradek.broker.metrics.request_meters import ApiMeter
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.response_writer import CHUNK_BYTES
+from odradek.broker.network.tls_engine import EMPTY_RECORDS_MAX
 from odradek.broker.network.tls_handshakes import TURN_S, HandshakeQueue
 from odradek.broker.network.tls_transport import HANDSHAKE_MAX_BYTES, RECEIVE_BUFFER_BYTES
 from odradek.broker.network.waiting import Waiting
 from odradek.protocol.security.tls_context import ServerTls, TlsSettings, client_context, server_tls
 from odradek.testing.certificates import CertificateAuthority
+from support.security.crafted_records import CraftedRecords, client_secret
 from support.security.tls_connection import BrokerSide, TlsClient, assert_only_records
 from support.security.tls_files import ALICE_PRINCIPAL, TlsFiles, tls_files
 
@@ -358,3 +360,23 @@ async def test_a_turn_takes_a_few_handshakes_and_leaves_the_rest() -> None:
     queue.run_some()
     assert steps == [0, 1, 2, 3, 4]
     assert len(queue) == 0
+
+
+async def test_a_client_that_sends_records_without_data_is_closed(
+    files: TlsFiles, tls: ServerTls, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """KeyUpdates are valid TLS. 32 in a row may come, then data must."""
+    context = client(files, **{"ssl.enabled.protocols": "TLSv1.3"})
+    context.keylog_filename = str(tmp_path / "keys")
+    one = TlsClient(BrokerSide(tls, echo), context)
+    await one.connect()
+    suite = one.end.object.cipher()
+    assert suite is not None
+    records = CraftedRecords(suite[0], client_secret((tmp_path / "keys").read_text()))
+    for _ in range(3):
+        one.put(records.key_updates(EMPTY_RECORDS_MAX * 27))
+        one.put(records.record(framed(b"hello")))
+    await one.until(lambda: one.received == framed(b"hello") * 3)
+    one.put(records.key_updates(2 * EMPTY_RECORDS_MAX * 27))
+    await one.until(lambda: one.socket.is_closed)
+    assert "more than 32 TLS records without data" in caplog.text

@@ -1,0 +1,85 @@
+"""The time that TLS connections share in a turn of the event loop, with a clock that the test sets."""
+
+import asyncio
+
+import pytest
+
+from odradek.broker.network.tls_turns import TURN_S, TlsTurns
+
+STEP_S = TURN_S / 8
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+class Waiting:
+    """A connection that has a number of pieces to decrypt."""
+
+    def __init__(self, turns: TlsTurns, clock: Clock, pieces: int, order: list["Waiting"]) -> None:
+        self.left = pieces
+        self._turns, self._clock, self._order = turns, clock, order
+
+    def continue_decrypting(self) -> None:
+        began_s = self._turns.begin()
+        while True:
+            self._clock.now_s += STEP_S
+            self.left -= 1
+            self._order.append(self)
+            if not self.left or not self._turns.may_go_on(began_s):
+                break
+        self._turns.end(began_s)
+        if self.left:
+            self._turns.put(self)
+
+
+async def test_connections_take_turns_piece_by_piece() -> None:
+    clock = Clock()
+    turns = TlsTurns(clock)
+    order: list[Waiting] = []
+    first, second, third = (Waiting(turns, clock, pieces, order) for pieces in (3, 1, 2))
+    for one in (first, second, third):
+        turns.put(one)
+    while turns:
+        before_s = clock.now_s
+        await asyncio.sleep(0)
+        assert clock.now_s - before_s <= TURN_S + STEP_S
+    assert order == [first, second, third, first, third, first]
+
+
+async def test_a_turn_ends_and_those_that_wait_leave_time_to_those_that_receive() -> None:
+    clock = Clock()
+    turns = TlsTurns(clock)
+    order: list[Waiting] = []
+    for _ in range(100):
+        turns.put(Waiting(turns, clock, 2, order))
+    await asyncio.sleep(0)
+    assert 0 < len(order) < 10
+    assert turns.has_time()
+    began_s = turns.begin()
+    clock.now_s += TURN_S
+    turns.end(began_s)
+    assert not turns.has_time()
+    await asyncio.sleep(0)
+    assert turns.has_time()
+
+
+async def test_an_error_of_one_connection_stops_no_other() -> None:
+    clock = Clock()
+    turns = TlsTurns(clock)
+    order: list[Waiting] = []
+
+    class Failing:
+        def continue_decrypting(self) -> None:
+            raise ValueError("a bug")
+
+    turns.put(Failing())
+    turns.put(Waiting(turns, clock, 1, order))
+    with pytest.raises(ValueError, match="a bug"):
+        turns.run_some()
+    await asyncio.sleep(0)
+    assert len(order) == 1
