@@ -6,10 +6,11 @@
 
 With credentials, only a client that sends them reads the metrics; the other two paths are for probes, which have none.
 
-Owns: its listener. Never does: threads, keeping connections. Invariants: a request is a few KiB at most, and
-arrives within MAX_WAIT_S; an answer may take as long as it needs, but a client that reads nothing of it for MAX_WAIT_S
-is cut off; one turn of the event loop makes pieces of one answer, for TURN_S and one piece more at most; while a client
-does not read, no more pieces are made for it. Source: Prometheus' exposition formats (by prometheus_client).
+Owns: its listener. Never does: threads, keeping connections, TLS. Invariants: a request is a few KiB at most, and
+arrives within MAX_WAIT_S; at most MAX_REQUESTS requests are awaited at a time, TLS handshakes included; an answer may
+take as long as it needs, but a client that reads nothing of it for MAX_WAIT_S is cut off; one turn of the event loop
+makes pieces of one answer, for TURN_S and one piece more at most; while a client does not read, no more pieces are made
+for it. Source: Prometheus' exposition formats (by prometheus_client).
 """
 
 import asyncio
@@ -17,12 +18,8 @@ import base64
 import contextlib
 import hmac
 import logging
-import os
-import socket
-import ssl
 from collections.abc import Callable, Iterator
 from time import perf_counter
-from typing import Any
 
 from prometheus_client.exposition import choose_encoder
 
@@ -32,12 +29,17 @@ logger = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES = 8192
 MAX_WAIT_S = 10.0
+MAX_REQUESTS = 100
+"""The most connections that have not sent their request. Another one takes the place of the oldest."""
 TURN_S = 0.0005
 """The time after which a turn makes no further piece. Most pieces take a tenth of it: with one in each turn, an answer
 would wait for a hundred turns, which takes a second if the broker is busy.
 """
 _CHALLENGE = 'WWW-Authenticate: Basic realm="metrics", charset="UTF-8"\r\n'
 PATHS = ("/metrics", "/health", "/ready")
+
+OverTls = Callable[[asyncio.Protocol], asyncio.BaseProtocol]
+"""Makes the protocol of a socket whose plaintext goes to a given protocol."""
 
 
 class MetricsEndpoint:
@@ -48,58 +50,57 @@ class MetricsEndpoint:
         source: MetricsSource,
         unready: Callable[[], str | None] = lambda: None,
         credentials: str = "",
-        tls: ssl.SSLContext | None = None,
+        over_tls: OverTls | None = None,
         max_wait_s: float = MAX_WAIT_S,
         turn_s: float = TURN_S,
     ) -> None:
         """``source`` is read at each request. ``unready``: why clients can't write now; None if they can.
-        ``credentials``: ``user:password`` of the readers of metrics; empty: anyone. ``max_wait_s``: how long a client
+        ``credentials``: ``user:password`` of the readers of metrics; empty: anyone. ``over_tls``: None without
+        TLS. ``max_wait_s``: how long a client
         may take to send its request, and how long it may read nothing of the answer. ``turn_s``: the time after which
         a turn of the event loop makes no further piece.
         """
         self._max_wait_s = max_wait_s
         self._turn_s = turn_s
         self._authorization = b"basic " + base64.b64encode(credentials.encode()) if credentials else b""
-        self._tls = tls
+        self._over_tls = over_tls
         self._source = source
         self._unready = unready
         self._turn = asyncio.Lock()
         """Held by the answer that makes pieces in this turn of the event loop."""
-        self._servers: list[asyncio.Server] = []
-        """One server; after :meth:`renew` one for each address."""
+        self._server: asyncio.Server | None = None
+        self._awaited: dict[asyncio.StreamWriter, None] = {}
+        """The connections whose request is awaited, the oldest first."""
 
     async def start(self, host: str, port: int) -> int:
         """Starts to listen. Returns the port. Raises OSError."""
-        server = await self._listen(host=host, port=port)
-        self._servers = [server]
-        bound: int = server.sockets[0].getsockname()[1]
-        logger.info("metrics at %s://%s:%d/metrics", "http" if self._tls is None else "https", host, bound)
+        self._server = await asyncio.get_running_loop().create_server(self._accept, host, port)
+        bound: int = self._server.sockets[0].getsockname()[1]
+        logger.info("metrics at %s://%s:%d/metrics", "http" if self._over_tls is None else "https", host, bound)
         return bound
-
-    async def renew(self, tls: ssl.SSLContext) -> None:
-        """Gives new connections another certificate. The listening sockets stay open, so no connection is refused."""
-        self._tls = tls
-        before, self._servers = self._servers, []
-        for one in [one for server in before for one in server.sockets]:
-            self._servers.append(await self._listen(sock=socket.socket(fileno=os.dup(one.fileno()))))
-        for server in before:
-            server.close()
-
-    async def _listen(self, **where: Any) -> asyncio.Server:
-        within_s = None if self._tls is None else self._max_wait_s  # asyncio allows it with TLS only
-        return await asyncio.start_server(
-            self._serve, limit=MAX_HEAD_BYTES, ssl=self._tls, ssl_handshake_timeout=within_s, **where
-        )
 
     def stop(self) -> None:
         """Closes the listener."""
-        for server in self._servers:
-            server.close()
+        if self._server is not None:
+            self._server.close()
+
+    def _accept(self) -> asyncio.BaseProtocol:
+        """The protocol of a new connection, which calls :meth:`_serve`."""
+        protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader(MAX_HEAD_BYTES), self._serve)
+        return protocol if self._over_tls is None else self._over_tls(protocol)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._awaited[writer] = None
+        if len(self._awaited) > MAX_REQUESTS:
+            oldest = next(iter(self._awaited))
+            del self._awaited[oldest]
+            oldest.transport.abort()
         try:
-            async with asyncio.timeout(self._max_wait_s):
-                head = await reader.readuntil(b"\r\n\r\n")
+            try:
+                async with asyncio.timeout(self._max_wait_s):
+                    head = await reader.readuntil(b"\r\n\r\n")
+            finally:
+                self._awaited.pop(writer, None)
             await self._send(self._answer(head.decode("latin-1").split("\r\n")), writer)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ConnectionError):
             pass  # no request arrived, or the client has disconnected

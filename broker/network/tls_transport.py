@@ -13,12 +13,10 @@ limit how many handshakes a turn does.
 
 import asyncio
 import ssl
-from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 from ...protocol.security.tls_context import ServerTls
 from ..timers.work import KindOfWork
-from .connection import Connection
 from .tls_engine import EmptyRecordsError, TlsEngine
 from .tls_handshakes import HandshakeQueue
 from .tls_records import PIECE_BYTES
@@ -32,8 +30,38 @@ HANDSHAKE_MAX_BYTES = 256 * 1024
 HANDSHAKE_RECORD = 0x16
 """The first byte of every TLS connection."""
 
-HandshakeDone = Callable[[Connection, TlsEngine], None]
-"""Called after a handshake: authenticates the connection, or refuses it."""
+
+class Plaintext(Protocol):
+    """What is above TLS: a :class:`.connection.Connection`, or a :mod:`.tls_stream`."""
+
+    is_authenticated: bool
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client connected; its handshake follows."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone."""
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next plaintext goes."""
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Plaintext arrived."""
+
+    def pause_writing(self) -> None:
+        """The peer reads slowly."""
+
+    def resume_writing(self) -> None:
+        """The peer has read everything."""
+
+    def holds_ciphertext(self, nbytes: int) -> None:
+        """Notes the bytes that TLS holds for a connection that has not authenticated."""
+
+    def refuse(self, reason: object) -> None:
+        """Closes the connection because of what its client sent."""
+
+    def close(self) -> None:
+        """Closes the connection."""
 
 
 class TlsListener(Protocol):
@@ -43,7 +71,7 @@ class TlsListener(Protocol):
     def current(self) -> ServerTls:
         """What new connections use."""
 
-    def finished(self, connection: Connection, engine: TlsEngine, tls: ServerTls) -> None:
+    def finished(self, connection: Any, engine: TlsEngine, tls: ServerTls) -> None:
         """A handshake is finished: authenticates the connection, or refuses it."""
 
 
@@ -79,7 +107,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         "_waits_for_turn",
     )
 
-    def __init__(self, connection: Connection, listener: TlsListener, shared: TlsLoop) -> None:
+    def __init__(self, connection: Plaintext, listener: TlsListener, shared: TlsLoop) -> None:
         """``connection``: not connected yet; it counts as unauthenticated."""
         self._connection = connection
         self._listener = listener

@@ -1,16 +1,15 @@
 """The TLS of the metrics endpoint, which reads its certificate again after a file has changed.
 
-Owns: the TLS context of new connections. Never does: serving. A broker without ``odradek.metrics.ssl.enable`` does not
+Owns: the TLS of new connections. Never does: serving. A broker without ``odradek.metrics.ssl.enable`` does not
 import this module.
 """
 
 import asyncio
-import ssl
 
-from ...protocol.security.tls_context import TlsSettings, TlsSettingsError, server_tls
+from ...protocol.security.tls_context import ServerTls, TlsSettings, TlsSettingsError, server_tls
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
-from ..metrics.endpoint import MetricsEndpoint
+from ..network.tls_stream import TlsStreams
 from ..timers.work import KindOfWork
 from .reread import Reread
 from .tls_listeners import FILE_KEYS, WATCH_MS
@@ -29,13 +28,8 @@ class MetricsTls:
         files = [path for key in FILE_KEYS if (path := self._settings.get(key)) is not None]
         self._tls = Reread("certificate and trust store of the metrics", self._read, lambda: (None, files))
         self._looking: asyncio.Task[None] | None = None
-        self.endpoint: MetricsEndpoint | None = None
-        """The endpoint that gets a new certificate; None until it listens."""
-
-    @property
-    def context(self) -> ssl.SSLContext:
-        """The TLS context for new connections."""
-        return self._tls.value
+        self.streams = TlsStreams(self._tls.value, "metrics")
+        """The TLS of the endpoint's connections."""
 
     def look_at_files(self) -> asyncio.Task[None]:
         """Starts to check the files and to read changed ones again, on a thread. Call it every :attr:`WATCH_MS`."""
@@ -44,13 +38,10 @@ class MetricsTls:
         return self._looking
 
     async def _look(self) -> None:
-        before = self._tls.value
-        after = await asyncio.get_running_loop().run_in_executor(None, self._tls.current)
-        if after is not before and self.endpoint is not None:
-            await self.endpoint.renew(after)
+        self.streams.current = await asyncio.get_running_loop().run_in_executor(None, self._tls.current)
 
-    def _read(self) -> ssl.SSLContext:
+    def _read(self) -> ServerTls:
         try:
-            return server_tls(self._settings).context
+            return server_tls(self._settings)
         except TlsSettingsError as error:
             raise ConfigError([f"odradek.metrics.ssl.enable: {error}"]) from None

@@ -159,15 +159,14 @@ class Background:
             from ..security.metrics_tls import MetricsTls
 
             self.metrics_tls = MetricsTls(config)
-        tls = None if self.metrics_tls is None else self.metrics_tls.context
+        over_tls = None if self.metrics_tls is None else self.metrics_tls.streams.over_tls
         credentials = config.get_string("odradek.metrics.credentials")
-        self._metrics = MetricsEndpoint(JoinedSources(*sources), self._unready, credentials, tls)
+        self._metrics = MetricsEndpoint(JoinedSources(*sources), self._unready, credentials, over_tls)
         try:
             self.metrics_port = await self._metrics.start(*host_and_port(address))
         except OSError as error:
             raise BindError(f"odradek.metrics.listener={address} can't be bound: {error.strerror}") from error
         if self.metrics_tls is not None:
-            self.metrics_tls.endpoint = self._metrics
             self._every(self.metrics_tls.WATCH_MS, self.metrics_tls.look_at_files)
 
     def _unready(self) -> str | None:

@@ -40,11 +40,20 @@ def secure_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def broker(files: TlsFiles, secure_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
+def metrics_port() -> int:
+    return free_ports(1)[0]
+
+
+@pytest.fixture(scope="module")
+def broker(
+    files: TlsFiles, secure_port: int, metrics_port: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[OurBroker]:
     plain = free_ports(1)[0]
     configs = {
         "listeners": f"PLAINTEXT://127.0.0.1:{plain},SSL://127.0.0.1:{secure_port}",
         "odradek.connections.unauthenticated.max": "400",
+        "odradek.metrics.listener": f"127.0.0.1:{metrics_port}",
+        "odradek.metrics.ssl.enable": "true",
         **files.listener(client_auth="requested"),
     }
     started = OurBroker(tmp_path_factory.mktemp("broker"), configs)
@@ -192,6 +201,37 @@ def test_handshakes_in_records_of_one_byte(
             with contextlib.suppress(OSError):
                 one.send(sent)
         asked_over_tls(secure_port, trusting)
+    fair(neighbour)
+
+
+def health(port: int, context: ssl.SSLContext) -> None:
+    """Asks the metrics endpoint whether the broker lives."""
+    with context.wrap_socket(open_connection(port), server_hostname="localhost") as one:
+        one.sendall(b"GET /health HTTP/1.1\r\n\r\n")
+        assert one.recv(15) == b"HTTP/1.1 200 OK"
+
+
+def test_half_handshakes_at_the_metrics(broker: OurBroker, metrics_port: int, trusting: ssl.SSLContext) -> None:
+    """400 clients of the metrics start a handshake at once. The oldest of them lose their connections."""
+    hello = client_hello(trusting)
+    with Neighbour(broker.port, broker.pid) as neighbour, contextlib.ExitStack() as opened:
+        for _ in range(5):
+            some = [opened.enter_context(open_connection(metrics_port)) for _ in range(80)]
+            for one in some:
+                with contextlib.suppress(OSError):
+                    one.sendall(hello)
+        health(metrics_port, trusting)
+    fair(neighbour)
+
+
+def test_key_updates_at_the_metrics(broker: OurBroker, metrics_port: int, files: TlsFiles) -> None:
+    clients = [CraftingClient(metrics_port, files.trust) for _ in range(10)]
+    sent = [client.records.key_updates(64 * KIB) for client in clients]
+    with Neighbour(broker.port, broker.pid) as neighbour:
+        _send_at_once(clients, sent)
+        health(metrics_port, ssl.create_default_context(cafile=files.trust))
+    for client in clients:
+        client.close()
     fair(neighbour)
 
 
