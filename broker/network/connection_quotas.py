@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from ...protocol.security.canonical_host import canonical_host
 from ..config.connection_limits import MAX_KEY, UNLIMITED, ConnectionLimits
 from ..config.listener_keys import prefix_of
 
@@ -63,7 +64,9 @@ class ConnectionQuotas:
         """
         self._broker, self._listeners, self.protected = broker, listeners, protected
         self._max_per_ip = max_connections_per_ip
-        self._max_per_ip_overrides = max_connections_per_ip_overrides
+        self._max_per_ip_overrides = {
+            canonical_host(host): most for host, most in max_connections_per_ip_overrides.items()
+        }
         if new_rates is None:
             self.rates = None
         elif self.rates is None:
@@ -106,7 +109,7 @@ class ConnectionQuotas:
 
     def admit(self, host: str, listener: str) -> bool:
         """Counts a new connection from ``host``. Returns False, and logs a line, if the address is at its limit."""
-        limit = self._max_per_ip_overrides.get(host, self._max_per_ip)
+        limit = self._max_per_ip_overrides.get(canonical_host(host), self._max_per_ip)
         if self._by_host[host] >= limit:
             logger.warning("refusing a connection from %s: max.connections.per.ip=%d is reached", host, limit)
             return False

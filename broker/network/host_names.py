@@ -3,12 +3,14 @@
 import socket
 from collections.abc import Iterable
 
+from ...protocol.security.canonical_host import canonical_host
+
 
 def canonical(address: str) -> str | None:
-    """An address as the system writes it in the peers of connections; None for what is not an address."""
+    """The canonical form of an address; None for what is not an address."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
-            return socket.inet_ntop(family, socket.inet_pton(family, address))
+            return canonical_host(socket.inet_ntop(family, socket.inet_pton(family, address)))
         except (OSError, ValueError):
             continue  # of the other family, or a name
     return None

@@ -1,18 +1,16 @@
 """Limits the rate of new connections from each IP address (KIP-612).
 
-Pure. Owns: the rates and limits of addresses. Never does: resolving names, accepting, reading a clock. Source:
-ConnectionQuotas, ``recordIpConnectionMaybeThrottle``.
+Pure. Owns: the rates and limits of addresses, by their canonical form. Never does: resolving names, accepting, reading
+a clock. Source: ConnectionQuotas, ``recordIpConnectionMaybeThrottle``.
 """
 
 from collections.abc import Iterable, Mapping
 
+from ...protocol.security.canonical_host import canonical_host
 from .client_quota import QuotaSensor, QuotaWindows, throttle_time_ms
 from .client_quotas import CONNECTION_KEY, Entity
 from .entities import IP
 from .sensors import Sensors
-
-MAPPED_PREFIX = "::ffff:"
-"""The prefix of an IPv4 client's address on a dual-stack (IPv4 and IPv6) socket."""
 
 
 class ConnectionRates:
@@ -44,20 +42,20 @@ class ConnectionRates:
             if name is None:
                 self._default = limit
             elif limit is None:
-                self._limits.pop(addresses.get(name, name), None)
+                self._limits.pop(canonical_host(addresses.get(name, name)), None)
             else:
-                self._limits[addresses.get(name, name)] = limit
+                self._limits[canonical_host(addresses.get(name, name))] = limit
 
     def limit(self, host: str) -> float | None:
         """The limit of an address in connections a second; None for unlimited."""
-        return self._limits.get(host, self._default)
+        return self._limits.get(canonical_host(host), self._default)
 
     def delay_ms(self, host: str, now_ms: int) -> int:
         """Counts a new connection from ``host``. Returns 0 if it may be served.
 
         Otherwise returns the time in ms after which to close it. Such a connection is not counted.
         """
-        host = host.removeprefix(MAPPED_PREFIX)
+        host = canonical_host(host)
         limit = self.limit(host)
         if limit is None:
             return 0

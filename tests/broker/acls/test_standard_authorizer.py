@@ -10,6 +10,7 @@ from odradek.broker.acls.standard_authorizer import CACHED_DECISIONS, EVERYTHING
 from support.kafka.java_program import JavaProgram
 
 ALICE, BOB, HERE, THERE = "User:alice", "User:bob", "127.0.0.1", "10.0.0.9"
+LOOPBACK_6, LOOPBACK_6_OF_JAVA = "::1", "0:0:0:0:0:0:0:1"
 TOPIC, LITERAL, PREFIXED = AclResourceType.TOPIC, PatternType.LITERAL, PatternType.PREFIXED
 ALLOW, DENY = AclPermission.ALLOW, AclPermission.DENY
 PRINCIPALS = (ALICE, BOB, "User:root", "Group:alice", "User:*")
@@ -96,6 +97,47 @@ def test_the_cache_is_bounded() -> None:
     assert len(authorizer._cache) <= CACHED_DECISIONS
 
 
+@pytest.mark.parametrize(
+    ("stored", "client", "is_same"),
+    [
+        (LOOPBACK_6_OF_JAVA, LOOPBACK_6, True),
+        (LOOPBACK_6, LOOPBACK_6, True),
+        ("2001:DB8:0:0:0:0:0:A", "2001:db8::a", True),
+        ("fe80:0:0:0:0:0:0:1%eth0", "fe80::1%eth0", True),
+        ("fe80::1%eth1", "fe80::1%eth0", False),
+        ("10.0.0.9", "::ffff:10.0.0.9", True),
+        ("::ffff:a00:9", "10.0.0.9", True),
+        ("::2", LOOPBACK_6, False),
+        ("10.0.0.9", "10.0.0.99", False),
+        ("not:an:address", "not:an:address", True),
+        ("2001:db8::/32", "2001:db8::a", False),
+    ],
+)
+def test_a_host_is_an_address_and_not_a_text(stored: str, client: str, is_same: bool) -> None:
+    """Java writes IPv6 addresses in another form than the system: a DENY in Kafka's directory must hold."""
+    authorizer = authorizer_of(
+        topic_acl(AclOperation.ALL), topic_acl(AclOperation.WRITE, DENY, host=stored), topic_acl(AclOperation.ALL)
+    )
+    assert authorizer.allows(ALICE, client, AclOperation.WRITE, TOPIC, "orders") is not is_same
+    assert authorizer.allows_any(ALICE, client, AclOperation.WRITE, TOPIC) is not is_same
+    authorizer.update({}, [(1).to_bytes(16, "big")])
+    assert authorizer.allows(ALICE, client, AclOperation.WRITE, TOPIC, "orders")
+    assert authorizer.allows_any(ALICE, client, AclOperation.WRITE, TOPIC)
+
+
+def test_a_question_for_a_type_looks_at_few_acls() -> None:
+    """40,000 ACLs of others cost a user without rights nothing."""
+    acls = [
+        topic_acl(AclOperation.WRITE, name=f"topic-{number}", principal=f"User:{number % 5000}")
+        for number in range(40_000)
+    ]
+    authorizer = authorizer_of(*acls)
+    looked_at = [list(authorizer._acls_of(one, HERE, AclOperation.WRITE, TOPIC, ALLOW)) for one in (ALICE, "User:7")]
+    assert [len(one) for one in looked_at] == [0, 8]
+    assert not authorizer.allows_any(ALICE, HERE, AclOperation.WRITE, TOPIC)
+    assert authorizer.allows_any("User:7", HERE, AclOperation.WRITE, TOPIC)
+
+
 def random_order(seed: int) -> dict[str, Any]:
     """Random ACLs and authorization requests."""
     random = Random(seed)
@@ -107,7 +149,7 @@ def random_order(seed: int) -> dict[str, Any]:
             random.choice(NAMES),
             random.choice((LITERAL, LITERAL, PREFIXED)),
             random.choice(PRINCIPALS),
-            random.choice(("*", "*", HERE, THERE)),
+            random.choice(("*", "*", HERE, THERE, LOOPBACK_6_OF_JAVA)),
             random.choice(operations),
             random.choice((ALLOW, ALLOW, ALLOW, DENY)),
         )
@@ -116,7 +158,7 @@ def random_order(seed: int) -> dict[str, Any]:
     askers = [principal for principal in PRINCIPALS if principal != "User:*"]
 
     def asking() -> list[Any]:
-        host = random.choice((HERE, THERE))
+        host = random.choice((HERE, THERE, LOOPBACK_6, "::ffff:10.0.0.9"))
         return [random.choice(askers), host, random.choice(operations[1:]), random.choice(types[:3])]
 
     return {
@@ -138,6 +180,24 @@ def answers_of(order: dict[str, Any]) -> dict[str, list[bool]]:
     return {
         "one": [authorizer.allows(*question) for question in order["one"]],
         "any": [authorizer.allows_any(*question) for question in order["any"]],
+    }
+
+
+@pytest.mark.java
+def test_kafka_compares_the_text_that_java_writes() -> None:
+    """Kafka's class takes the client at ::1 for 0:0:0:0:0:0:0:1, and no other text of its address matches."""
+    asked = [ALICE, LOOPBACK_6, AclOperation.READ, TOPIC]
+    answers = {}
+    with AclOracle() as oracle:
+        for host in (LOOPBACK_6_OF_JAVA, LOOPBACK_6, "0000:0:0:0:0:0:0:1", "*"):
+            acl = [TOPIC, "orders", LITERAL, ALICE, host, AclOperation.READ, ALLOW]
+            order = {"super": "", "allow": "false", "acls": [acl], "one": [[*asked, "orders"]], "any": [asked]}
+            answers[host] = oracle.order(order)["one"], answers_of(order)["one"]
+    assert answers == {
+        LOOPBACK_6_OF_JAVA: ([True], [True]),
+        LOOPBACK_6: ([False], [True]),
+        "0000:0:0:0:0:0:0:1": ([False], [True]),
+        "*": ([True], [True]),
     }
 
 
