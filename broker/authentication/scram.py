@@ -43,8 +43,8 @@ class ScramAccounts(Protocol):
     def token(self, token_id: str) -> ScramAccount | None:
         """The account of a delegation token, or None."""
 
-    def decoy(self, name: str) -> ScramCredential:
-        """A made-up credential for an unknown name. It is the same each time."""
+    def decoy(self, name: str, is_by_token: bool) -> ScramCredential:
+        """A made-up credential for an unknown user or delegation token. It is the same each time."""
 
 
 class ScramExchange:
@@ -76,7 +76,7 @@ class ScramExchange:
         account = accounts.token(first.name) if first.is_by_token else accounts.user(first.name)
         if account is not None and account.expires_ms is not None and account.expires_ms < now_ms:
             account = None
-        credential = accounts.decoy(first.name) if account is None else account.credential
+        credential = accounts.decoy(first.name, first.is_by_token) if account is None else account.credential
         if credential.iterations < ITERATIONS_MIN:
             raise Refused(f"the stored credential has {credential.iterations} iterations, fewer than {ITERATIONS_MIN}")
         self._first, self._account, self._credential = first, account, credential

@@ -287,4 +287,6 @@ class MetadataDelta:
     """Ids of ACLs that are new or removed."""
     changed_tokens: dict[str, None] = field(default_factory=dict)
     """Ids of delegation tokens that are new, renewed or removed."""
+    changed_scram: dict[tuple[str, int], None] = field(default_factory=dict)
+    """(User, type of the mechanism) of SCRAM credentials that are new, changed or removed."""
     changed_client_quotas: dict[ClientQuotaEntity, None] = field(default_factory=dict)

@@ -45,6 +45,8 @@ def difference(old: MetadataImage, new: MetadataImage) -> Steps[MetadataDelta]:
     delta.changed_acls.update(dict.fromkeys((yield from _changed(old.acls, new.acls))))
     tokens = yield from _changed(old.delegation_tokens, new.delegation_tokens)
     delta.changed_tokens.update(dict.fromkeys(tokens))
+    scram = yield from _changed(old.scram_credentials, new.scram_credentials)
+    delta.changed_scram.update(dict.fromkeys(scram))
     quotas = yield from _changed(old.client_quotas, new.client_quotas)
     delta.changed_client_quotas.update(dict.fromkeys(quotas))
     return delta

@@ -65,6 +65,7 @@ def add_scram_credential(image: MetadataImage, record: records.UserScramCredenti
     image.scram_credentials[record.name, record.mechanism] = ScramCredential(
         record.salt, record.stored_key, record.server_key, record.iterations
     )
+    delta.changed_scram[record.name, record.mechanism] = None
 
 
 def remove_scram_credential(
@@ -72,4 +73,5 @@ def remove_scram_credential(
 ) -> None:
     """Removes the credential of a user for one mechanism, if there is one."""
     image.own("scram_credentials")
-    image.scram_credentials.pop((record.name, record.mechanism), None)
+    if image.scram_credentials.pop((record.name, record.mechanism), None) is not None:
+        delta.changed_scram[record.name, record.mechanism] = None

@@ -12,6 +12,7 @@ from ...protocol.security import scram
 from ..authentication.mechanism import Mechanisms, SaslExchange
 from ..authentication.plain import PlainExchange
 from ..authentication.scram import ScramExchange
+from ..authentication.scram_decoys import ScramDecoys
 from ..config.sasl import ListenerSasl, MechanismSettings, file_of_plain_users, plain_users
 from ..config.typed_values import TypedValues
 from ..metadata.image import MetadataImage
@@ -28,12 +29,14 @@ def mechanisms_of(
     settings: ListenerSasl,
     image: Callable[[], MetadataImage],
     token_hmacs: Callable[[], "TokenHmacs | None"],
+    decoys: ScramDecoys,
 ) -> Mechanisms:
     """The enabled mechanisms of a listener, by name.
 
     PLAIN users in a JAAS file are read again after the file changed; if it can't be used, the earlier users stay.
     ``config``: the broker's static configuration. ``image`` returns the current metadata image, ``token_hmacs`` the
-    HMACs of its delegation tokens. Raises ConfigError if the keys for OAUTHBEARER can't be read.
+    HMACs of its delegation tokens. ``decoys``: made-up credentials for unknown users. Raises ConfigError if the keys
+    for OAUTHBEARER can't be read.
     """
     made: dict[str, Callable[[], SaslExchange]] = {}
     for one in settings.mechanisms:
@@ -46,7 +49,7 @@ def mechanisms_of(
             made[one.name] = partial(OAuthBearerExchange, validation_of(one.oauthbearer))
         else:
             mechanism = scram.MECHANISMS[one.name]
-            accounts = ImageAccounts(mechanism, image, token_hmacs)
+            accounts = ImageAccounts(mechanism, image, token_hmacs, decoys)
             made[one.name] = partial(ScramExchange, mechanism, accounts, random_text)
     return made
 

@@ -30,6 +30,7 @@ from .coordinators import Coordinators
 
 if TYPE_CHECKING:
     from ..acls.standard_authorizer import StandardAuthorizer
+    from ..authentication.scram_decoys import ScramDecoys
     from ..metadata.token_hmacs import TokenHmacs
     from ..metrics.topic_meters import TopicMeters
     from ..quotas.creation_rates import CreationRates
@@ -85,6 +86,8 @@ class Broker:
         """Called after a change of dynamic configs: reads the key stores of TLS listeners again."""
         self.token_hmacs: TokenHmacs | None = None
         """The HMACs of the delegation tokens; None if tokens are disabled."""
+        self.scram_decoys: ScramDecoys | None = None
+        """Made-up SCRAM credentials for unknown users; None if no listener uses SASL."""
         self.security_protocols: Mapping[str, str] = {one.name: one.protocol for one in config.listeners}
         """The names of listeners with their security protocols."""
         self.quotas: QuotaEnforcement | None = None

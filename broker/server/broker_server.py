@@ -216,6 +216,10 @@ class BrokerServer:
         parts.role.register(log_dirs, now_ms)
         self._authorize(broker)
         know_tokens(broker)
+        if any(protocol.startswith("SASL_") for protocol in self._config.protocols):
+            from .scram_secret import know_scram_users  # a plain broker does not need it
+
+            know_scram_users(broker)
         for topic in metadata.image.topics_by_name.values():
             run_to_end(hosting.host_topic(topic))
         publisher = BrokerMetadataPublisher(broker, hosting, parts.role.reports, self._clock_ms)

@@ -102,8 +102,14 @@ class ListenerSecurity:
         from ..security.sasl_mechanisms import mechanisms_of
 
         broker, settings = self._broker, self._sasl_settings[listener_name]
+        assert broker.scram_decoys is not None, "made at the start of a broker with SASL"
         mechanisms = mechanisms_of(
-            self._config, listener_name, settings, lambda: broker.metadata.image, lambda: broker.token_hmacs
+            self._config,
+            listener_name,
+            settings,
+            lambda: broker.metadata.image,
+            lambda: broker.token_hmacs,
+            broker.scram_decoys,
         )
         answers = OwnAnswers(self._api_versions, listener_name)
         return sasl_listener(mechanisms, settings, answers, self._failures, broker.timers)

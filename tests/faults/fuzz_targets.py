@@ -139,7 +139,7 @@ class _Accounts:
         """Returns None: no token is known."""
         return None
 
-    def decoy(self, name: str) -> ScramCredential:
+    def decoy(self, name: str, is_by_token: bool) -> ScramCredential:
         """The account of an unknown user."""
         return self._STORED._replace(salt=b"decoy", stored_key=bytes(32))
 

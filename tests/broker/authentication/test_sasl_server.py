@@ -57,7 +57,7 @@ class Accounts:
     def token(self, token_id: str) -> ScramAccount | None:
         return ScramAccount(BOB, "User:bob", NOW_MS + 700) if token_id == "id" else None
 
-    def decoy(self, name: str) -> ScramCredential:
+    def decoy(self, name: str, is_by_token: bool) -> ScramCredential:
         return BOB._replace(salt=b"decoy", stored_key=bytes(32))
 
 
@@ -215,7 +215,7 @@ def test_scram_refuses_another_nonce() -> None:
 def test_a_decoy_can_not_be_opened_with_the_keys_that_it_has() -> None:
     """Even a correct proof for the decoy's stored key is refused."""
     accounts = Accounts()
-    accounts.decoy = lambda name: BOB  # type: ignore[method-assign]
+    accounts.decoy = lambda name, is_by_token: BOB  # type: ignore[method-assign]
     asked = SaslServer(
         {"SCRAM-SHA-256": lambda: ScramExchange(SHA_256, accounts, lambda: "s")}, {}, OtherAnswers(), None
     )

@@ -71,6 +71,7 @@ NOT_NEEDED = {
     "odradek.broker.config.sasl": "imported at the start if a listener uses SASL",
     "odradek.broker.security.sasl_listener": "the same",
     "odradek.broker.security.sasl_mechanisms": "the same",
+    "odradek.broker.server.scram_secret": "the same",
     "odradek.broker.authentication.failures": "the same",
     "odradek.broker.transactions.peers": "imported at the start of a broker of a cluster",
 }

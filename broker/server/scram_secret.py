@@ -1,0 +1,53 @@
+"""The secret behind the made-up SCRAM credentials of unknown users, and which credentials there are.
+
+Shell. Owns: the file with the secret, beside meta.properties in the directory of the metadata log. Never does: making
+up credentials. Invariant: the secret stays the same while the directory does. Kafka ignores the file. Source: ours.
+"""
+
+import hashlib
+import hmac
+import logging
+import secrets
+
+from ...storage.directory.log_directory import LogDirectory
+from ..authentication.scram_decoys import ScramDecoys
+from .broker import Broker
+from .token_expiry import SECRET_KEY
+
+logger = logging.getLogger(__name__)
+
+SECRET_FILE = "odradek.scram.secret"
+SECRET_BYTES = 32
+
+
+def know_scram_users(broker: Broker) -> None:
+    """Makes :attr:`.broker.Broker.scram_decoys`. 2 us for each credential."""
+    shared = broker.static_config[SECRET_KEY]
+    if shared:
+        # All brokers of a cluster have it, so they answer alike.
+        key = hmac.digest(shared.encode(), b"odradek: SCRAM credentials of unknown users", hashlib.sha256)
+    else:
+        key = secret_of(broker.log_dirs.metadata)
+    credentials = broker.metadata.image.scram_credentials
+    broker.scram_decoys = ScramDecoys(key)
+    broker.scram_decoys.update(credentials, credentials)
+
+
+def secret_of(directory: LogDirectory) -> bytes:
+    """Reads the secret of a directory, or makes one. If it can't be kept, it lasts until the broker stops."""
+    path = directory.path / SECRET_FILE
+    try:
+        kept = directory.files.read_file(path)
+    except FileNotFoundError:
+        kept = b""
+    except OSError as error:
+        logger.warning("%s can't be read: the salts of unknown users change: %s", path, error)
+        return secrets.token_bytes(SECRET_BYTES)
+    if len(kept) == SECRET_BYTES:
+        return kept
+    made = secrets.token_bytes(SECRET_BYTES)
+    try:
+        directory.files.write_file(path, made)
+    except OSError as error:
+        logger.warning("%s can't be written: the salts of unknown users change with each start: %s", path, error)
+    return made
