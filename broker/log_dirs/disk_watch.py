@@ -8,7 +8,7 @@ steps). Source: our own; see docs/disk-space.md.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain
 from threading import Event
@@ -85,11 +85,13 @@ class DiskWatch:
         min_free_bytes: int,
         cap_bytes: int,
         warn_under_cap: Callable[[Mapping[Log, int]], None] = lambda going: None,
+        refuses_in: Callable[[Set[bytes]], None] = lambda directory_ids: None,
     ) -> None:
         """``min_free_bytes`` and ``cap_bytes`` are the values of the two keys; ``clock_ms``: ms since the epoch.
 
         ``warn_under_cap`` is called with upcoming deletions under the cap: for each log, the offset before which
-        records are removed. It is called when they are near and again right before.
+        records are removed. It is called when they are near and again right before. ``refuses_in`` is called with the
+        ids of all directories that refuse clients' records, whenever one is added or removed.
         """
         self._watched = [WatchedDirectory(directory) for directory in directories]
         self._timers = timers
@@ -104,6 +106,7 @@ class DiskWatch:
         self._retained_at_ms = -RETENTION_INTERVAL_MS
         self._has_removed = True
         self._warn_under_cap = warn_under_cap
+        self._refuses_in = refuses_in
         self._announced_at_ms = -ANNOUNCE_INTERVAL_MS
         self._loop: asyncio.AbstractEventLoop | None = None
         self._check_is_due = asyncio.Event()
@@ -359,6 +362,10 @@ class DiskWatch:
         gate.is_low = state is not SpaceState.NORMAL
         if state is before:
             return
+        if SpaceState.FULL in (state, before):
+            self._refuses_in(
+                {one.directory.directory_id for one in self._watched if one.state is SpaceState.FULL},
+            )
         path = watched.directory.path
         if state is SpaceState.FULL:
             logger.error(

@@ -3,7 +3,7 @@
 Owns: passing the configuration to both. Never does: any check. Source: our own; see docs/disk-space.md.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from ...storage.directory.log_directory import LogDirectory
 from ..config.server_config import ServerConfig
@@ -24,10 +24,11 @@ def watch_disks(
     timers: LoopTimers,
     clock_ms: Callable[[], int],
     slices: Slices,
+    refuses_in: Callable[[Set[bytes]], None],
 ) -> DiskWatch:
     """Starts to watch the space in these directories, and groups that are about to lose records.
 
-    ``clock_ms``: milliseconds since the epoch. ``slices`` runs the work.
+    ``clock_ms``: milliseconds since the epoch. ``slices`` runs the work. ``refuses_in``: as for :class:`DiskWatch`.
     """
     interval_ms = config.get_int("log.retention.check.interval.ms")
     warnings = RetentionWarnings(partitions, groups, timers, clock_ms, interval_ms, slices)
@@ -39,6 +40,7 @@ def watch_disks(
         min_free_bytes=config.get_int(MIN_FREE_KEY),
         cap_bytes=config.get_int(CAP_KEY),
         warn_under_cap=warnings.warn_under_cap,
+        refuses_in=refuses_in,
     )
     watch.start()
     warnings.start()

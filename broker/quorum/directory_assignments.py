@@ -3,6 +3,7 @@
     assignments.placed(topic_id, index, directory_id)   a replica lies there
     assignments.next(image, broker_epoch)               -> the next request, or None
     assignments.answered(response)                      or unanswered(), then wait for assignments.backoff_ms
+    assignments.full = ids                              directories that refuse clients' records (:mod:`.handover`)
 
 A broker with several log directories chooses one for each replica. The controllers must know the choice: if a directory
 fails, they move the leaderships of the replicas in it. Pure. Owns: the queued assignments, those in the request that is
@@ -11,12 +12,14 @@ the controllers have confirmed it, if the metadata holds it, or if the replica i
 reported for a replica, the newest is sent last. Source: AssignmentsManager, Assignment (KIP-858).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
+from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode, error_of
 from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
-from ..metadata.image import MetadataImage, Replica
+from ..metadata.image import DIRECTORY_LOST, MetadataImage, Replica
+from .handover import directory_to_report, may_leave, waits_for_election
 
 MAX_IN_REQUEST = 500
 """Assignments in one request, which takes 1 ms to encode. Controllers accept 2,250 (MAX_ASSIGNMENTS_PER_REQUEST)."""
@@ -25,23 +28,38 @@ MAX_BACKOFF_MS = 10_000
 """``AssignmentsManager.STANDARD_BACKOFF``: the backoff doubles with every failure, up to this."""
 
 
+class Sent(NamedTuple):
+    """An assignment in flight: the directory in which the replica lies, and the one that is reported."""
+
+    lies_in: bytes
+    reported: bytes
+
+
 class DirectoryAssignments:
     """The unconfirmed assignments of one broker process."""
 
     def __init__(self, node_id: int, max_in_request: int = MAX_IN_REQUEST) -> None:
         self._node_id = node_id
         self._max_in_request = max_in_request
+        self.full: Set[bytes] = frozenset()
+        """The directories that refuse clients' records; see :meth:`refuse_in`."""
         self._waiting: dict[Replica, bytes] = {}
-        """Replica -> its directory id. Those that failed are at the end."""
-        self._sent: dict[Replica, bytes] = {}
+        """Replica -> the directory in which it lies. Those that failed are at the end."""
+        self._sent: dict[Replica, Sent] = {}
         """The same for the request in flight; empty if there is none."""
+        self._stuck: dict[Replica, bytes] = {}
+        """Followed replicas that must not be in the ISR, because their logs can't take what the leader sends, and the
+        directories in which they lie."""
+        self._taken_back: set[Replica] = set()
+        """Replicas that were reported in their real directories because the partition had no leader. The same report
+        once more lets controllers elect this broker."""
         self._failures = 0
         """Requests in a row that confirmed nothing."""
 
     @property
     def pending(self) -> Mapping[Replica, bytes]:
         """Replica -> directory id of everything that the controllers have not confirmed."""
-        return {**self._sent, **self._waiting}
+        return {**{replica: sent.reported for replica, sent in self._sent.items()}, **self._waiting}
 
     @property
     def backoff_ms(self) -> int:
@@ -53,16 +71,33 @@ class DirectoryAssignments:
     def placed(self, topic_id: bytes, index: int, directory_id: bytes) -> None:
         """Queues the report that a replica lies in this directory, if the metadata names another one or none."""
         replica = topic_id, index
-        if self._sent.get(replica) == directory_id:
+        sent = self._sent.get(replica)
+        if sent is not None and sent.reported == directory_id:
             self._waiting.pop(replica, None)
         else:
             self._waiting[replica] = directory_id
 
+    def refuse_in(self, directory_ids: Set[bytes]) -> None:
+        """Sets the directories that refuse clients' records. Queue what this broker leads in them, and what it has
+        handed over."""
+        have_room = self.full - directory_ids
+        for replica in [one for one, lies_in in self._stuck.items() if lies_in in have_room]:
+            del self._stuck[replica]
+        self.full = directory_ids
+
+    def is_stuck(self, topic_id: bytes, index: int, directory_id: bytes) -> None:
+        """Keeps a followed replica out of the ISR until its directory has room: its log can't take what the leader
+        sends. ``directory_id``: where it lies."""
+        self._stuck[topic_id, index] = self._waiting[topic_id, index] = directory_id
+
     def topics_deleted(self, topic_ids: Collection[bytes]) -> None:
         """Forgets the replicas of deleted topics."""
-        for assignments in (self._waiting, self._sent):
-            for replica in [one for one in assignments if one[0] in topic_ids]:
-                del assignments[replica]
+        gone = [replica for replica in self.pending.keys() | self._stuck.keys() if replica[0] in topic_ids]
+        for replica in gone:
+            self._waiting.pop(replica, None)
+            self._sent.pop(replica, None)
+            self._stuck.pop(replica, None)
+        self._taken_back = {replica for replica in self._taken_back if replica[0] not in topic_ids}
 
     def next(self, image: MetadataImage, broker_epoch: int) -> AssignReplicasToDirsRequest | None:
         """The next request, or None if nothing can be sent now.
@@ -72,24 +107,54 @@ class DirectoryAssignments:
         """
         if self._sent or image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
             return None
-        for replica, directory_id in list(self._waiting.items()):
+        for replica, lies_in in list(self._waiting.items()):
             if len(self._sent) == self._max_in_request:
                 break
-            topic = image.topics_by_id.get(replica[0])
-            if topic is None:
+            if replica[0] not in image.topics_by_id:
                 continue
             del self._waiting[replica]
-            partition = topic.partitions.get(replica[1])
-            if partition is None or self._node_id not in partition.replicas:
-                continue
-            if partition.directory_of(self._node_id) != directory_id:
-                self._sent[replica] = directory_id
+            reported = self._report(image, replica, lies_in)
+            if reported is not None:
+                self._sent[replica] = Sent(lies_in, reported)
         return self._request(broker_epoch) if self._sent else None
+
+    def _report(self, image: MetadataImage, replica: Replica, lies_in: bytes) -> bytes | None:
+        """The directory to report for a replica, None if the controllers know it."""
+        partition = image.topics_by_id[replica[0]].partitions.get(replica[1])
+        if partition is None or self._node_id not in partition.replicas:
+            return None
+        if replica in self._stuck and may_leave(partition, self._node_id):
+            return DIRECTORY_LOST
+        reported = directory_to_report(image, partition, self._node_id, lies_in, self.full)
+        is_leaderless = waits_for_election(partition, self._node_id)
+        if reported != partition.directory_of(self._node_id):
+            if is_leaderless:
+                self._taken_back.add(replica)
+            return reported
+        return reported if is_leaderless else None
+
+    def changed(self, image: MetadataImage, replica: Replica) -> None:
+        """Takes a change of a partition in the metadata: it may have to be handed over, or reported once more."""
+        topic = image.topics_by_id.get(replica[0])
+        partition = None if topic is None else topic.partitions.get(replica[1])
+        if partition is None or self._node_id not in partition.replicas:
+            self._taken_back.discard(replica)
+            self._stuck.pop(replica, None)
+            return
+        directory_id = partition.directory_of(self._node_id)
+        if replica in self._taken_back and directory_id != DIRECTORY_LOST:
+            self._taken_back.discard(replica)
+            if waits_for_election(partition, self._node_id):
+                self.placed(*replica, directory_id)
+        if replica in self._stuck and may_leave(partition, self._node_id):
+            self.placed(*replica, self._stuck[replica])
+        if partition.leader == self._node_id and directory_id in self.full:
+            self.placed(*replica, directory_id)
 
     def _request(self, broker_epoch: int) -> AssignReplicasToDirsRequest:
         topics: dict[bytes, dict[bytes, list[int]]] = {}
-        for (topic_id, index), directory_id in self._sent.items():
-            topics.setdefault(directory_id, {}).setdefault(topic_id, []).append(index)
+        for (topic_id, index), sent in self._sent.items():
+            topics.setdefault(sent.reported, {}).setdefault(topic_id, []).append(index)
         partition = AssignReplicasToDirsRequest.PartitionData
         return AssignReplicasToDirsRequest(
             self._node_id,
@@ -121,7 +186,8 @@ class DirectoryAssignments:
             for topic in directory.topics:
                 for partition in topic.partitions:
                     replica = topic.topic_id, partition.partition_index
-                    if self._sent.get(replica) != directory.id:
+                    sent = self._sent.get(replica)
+                    if sent is None or sent.reported != directory.id:
                         continue
                     if partition.error_code:
                         code = error_of(partition.error_code)
@@ -136,7 +202,7 @@ class DirectoryAssignments:
 
     def unanswered(self) -> None:
         """Queues the assignments in flight again, unless a replica has moved since. Counts a failure."""
-        for replica, directory_id in self._sent.items():
-            self._waiting.setdefault(replica, directory_id)
+        for replica, sent in self._sent.items():
+            self._waiting.setdefault(replica, sent.lies_in)
         self._sent.clear()
         self._failures += 1

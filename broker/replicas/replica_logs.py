@@ -70,7 +70,8 @@ class ReplicaLogs:
         if holder is None or holder.directory_id == assigned:
             return
         if holder.topic_id_of(topic.name, index) in (None, topic.topic_id):
-            self.placed(topic.topic_id, index, holder.directory_id)
+            # A replica in no directory (it was handed over) is reported in the one for which it is about to leave.
+            self.placed(topic.topic_id, index, self.leaves_for.get(key, holder.directory_id))
 
     def prefer(self, topic: str, index: int, directory: LogDirectory) -> None:
         """Remembers the directory in which to create the log, if the controllers place a replica here later.

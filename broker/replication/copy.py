@@ -41,6 +41,7 @@ class Copy:
         self._group_commit = group_commit
         self._visible = visible
         self._unseen = UnseenAppends()
+        self._waits_for_room = False
         self.lag = 0
         """The number of offsets up to the leader's high watermark that the copy lacks."""
 
@@ -65,6 +66,16 @@ class Copy:
         log = self.log
         active = log.segments.active
         return log.log_end_offset, log.offsets.latest_epoch, active.base_offset, active.file.size
+
+    def wait_for_room(self) -> None:
+        """Fetches nothing until the log directory has room for clients' records again."""
+        self._waits_for_room = True
+
+    @property
+    def waits_for_room(self) -> bool:
+        """Whether to fetch nothing, because the last records did not fit and the disk is still full."""
+        self._waits_for_room = self._waits_for_room and self.log.refuses_clients
+        return self._waits_for_room
 
     def request(self) -> FetchRequest.FetchPartition:
         """This partition's part of a Fetch request that is sent now."""

@@ -40,7 +40,8 @@ class FetchPlan:
         self._look_at_all_ms = 0
         """When to build a request from all partitions again."""
         self._is_held_up = False
-        """Whether some partitions pause or are throttled. No event tells when they are due again, only the time."""
+        """Whether some partitions pause, are throttled, or wait for room on the disk. No event tells when they are due
+        again, only the time."""
 
     def follow(self, copy: Copy) -> None:
         """Fetches a partition from now on. Replaces its copy of an earlier leader epoch."""
@@ -106,8 +107,8 @@ class FetchPlan:
         return wait_max_ms
 
     def next_due_ms(self, now_ms: int, backoff_ms: int) -> int | None:
-        """The time until the first pause is over, or until the throttle must be checked again (``backoff_ms``). None if
-        no partition will be due by time alone."""
+        """The time until the first pause is over, or until the throttle and the room on the disk must be checked again
+        (``backoff_ms``). None if no partition will be due by time alone."""
         pauses_ms = [
             backoff_ms if self._leaves_out(copy, now_ms) else copy.partition.not_before_ms - now_ms
             for copy in self.copies.values()
@@ -121,4 +122,6 @@ class FetchPlan:
 
     def _leaves_out(self, copy: Copy, now_ms: int) -> bool:
         partition = copy.partition
-        return self._throttle.leaves_out(copy.topic, partition.index, partition.is_in_sync, now_ms)
+        return copy.waits_for_room or self._throttle.leaves_out(
+            copy.topic, partition.index, partition.is_in_sync, now_ms
+        )

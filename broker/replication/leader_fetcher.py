@@ -41,6 +41,7 @@ from .follower import (
     TruncateCopy,
     TruncateFully,
 )
+from .withdrawal import withdrawing
 
 logger = logging.getLogger(__name__)
 
@@ -75,9 +76,11 @@ class LeaderFetcher:
         throttle: ReplicationThrottle,
         clock_ms: Callable[[], int],
         security: NodeSecurity = PLAINTEXT,
+        out_of_space: Callable[[Copy], None] = lambda copy: None,
     ) -> None:
         """``address`` returns the leader's host and port, or the reason why it has none. ``clock_ms``: wall clock,
-        milliseconds since the epoch."""
+        milliseconds since the epoch. ``out_of_space`` is called with a copy that fetches nothing from now on, until its
+        full log directory has room again."""
         self._plan = FetchPlan(throttle)
         self._leader_id = leader_id
         self._address = address
@@ -95,6 +98,9 @@ class LeaderFetcher:
         self._changed = asyncio.Event()
         self._handover: asyncio.Future[FetchResponse | None]
         """The future that the task awaits while :meth:`_send_next` and :meth:`_answered` fetch without it."""
+        self._out_of_space = out_of_space
+        self._stuck: list[Copy] = []
+        """The copies that ran out of space since the last request."""
         self._complaint = RepeatedComplaint(f"can't fetch from broker {leader_id}", time.monotonic)
         self._no_space = RepeatedComplaint(f"can't store records from broker {leader_id}", time.monotonic)
 
@@ -166,6 +172,10 @@ class LeaderFetcher:
     async def _fetch(self) -> bool:
         """Sends a request and processes its answer. Then does the same for small requests, as long as
         :meth:`_fetch_small` goes on. Returns False if there is nothing to fetch. Raises NodeUnavailableError."""
+        if self._stuck:
+            stuck, self._stuck = self._stuck, []
+            withdrawal = withdrawing(self._node_id, self._broker_epoch(), stuck)
+            await self._client.send(withdrawal, FetchResponse, self._settings.timeout_ms / 1000)
         request = self._next_request(monotonic_ms())
         if request is None:
             return False
@@ -344,6 +354,10 @@ class LeaderFetcher:
         elif is_passing(error):  # no space: it is fetched again later, and the log directory logs what to do
             self._no_space.complain(error)
             partition.pause(monotonic_ms(), self._settings.backoff_ms)
+            if copy.log.refuses_clients:
+                copy.wait_for_room()
+                self._stuck.append(copy)
+                self._out_of_space(copy)
         else:  # the log directory goes offline because of it, and logs that itself
             partition.is_stopped = True
             PARTITIONS.failed(f"{copy.name}: replication stops: {error}")
@@ -351,7 +365,8 @@ class LeaderFetcher:
     def _append(self, copy: Copy, step: AppendToCopy) -> None:
         """Appends records to a copy. Raises KafkaError."""
         copy.append(step, self._clock_ms())
-        self._no_space.resolved()
+        if step.records:
+            self._no_space.resolved()
         copy.partition.succeeded()
         if step.problem:
             self._partition_failed(copy, step.problem)

@@ -32,14 +32,18 @@ class ReplicaFetchers(ReplicaFollowing):
         group_commit: GroupCommit,
         clock_ms: Callable[[], int],
         security: NodeSecurity = PLAINTEXT,
+        out_of_space: Callable[[str, bytes, int], None] = lambda topic, topic_id, index: None,
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch. ``security``: of the inter-broker listener."""
+        """``clock_ms``: wall clock, milliseconds since the epoch. ``security``: of the inter-broker listener.
+        ``out_of_space`` is called with topic, topic id and index of a copy whose log has no room for what the leader
+        sends."""
         self._metadata = metadata
         self._listener_name = config.inter_broker_listener_name
         self._broker_epoch = broker_epoch
         self._group_commit = group_commit
         self._clock_ms = clock_ms
         self._security = security
+        self._out_of_space = out_of_space
         self._settings = FetcherSettings(
             config.get_int("replica.fetch.wait.max.ms"),
             config.get_int("replica.fetch.min.bytes"),
@@ -115,6 +119,7 @@ class ReplicaFetchers(ReplicaFollowing):
                 self._throttle,
                 self._clock_ms,
                 self._security,
+                lambda copy: self._out_of_space(copy.topic, copy.partition.topic_id, copy.partition.index),
             )
             self._tasks[leader_id] = FETCHING.keep_running(fetcher.run)
         return fetcher

@@ -278,6 +278,7 @@ class BrokerServer:
             parts.timers,
             self._clock_ms,
             broker.slices,
+            parts.role.refuses_in,
         )
         self._undo.callback(watch.cancel)
         return watch

@@ -8,8 +8,9 @@ answer are forwarded to them. Source: BrokerServer.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -127,7 +128,7 @@ class ClusterMember(Role):
             metadata, config, registrant, clock_ms=self._clock_ms, ended=self._ended, security=self._to_controllers
         )
         self._membership = self.reports = membership
-        self._start_channels(membership)
+        self._start_channels(membership, log_dirs)
         logger.info("joining cluster %s through the controllers at %s", metadata.cluster_id, membership.controllers)
         membership.start()
         with _as_start_errors():
@@ -141,7 +142,7 @@ class ClusterMember(Role):
         if self._membership is not None:
             self._membership.stop_waiting()
 
-    def _start_channels(self, membership: ClusterMembership) -> None:
+    def _start_channels(self, membership: ClusterMembership, log_dirs: LogDirectories) -> None:
         """Makes one channel to the controllers for each kind of request, so that none waits for another kind."""
         controllers, name = membership.controllers, f"broker-{self._config.node_id}"
         self._forwarding = Forwarding(ControllerChannel(controllers, f"{name}-forwarding"))
@@ -160,6 +161,7 @@ class ClusterMember(Role):
             self.metadata,
             lambda: membership.broker_epoch,
             ControllerChannel(controllers, f"{name}-directory-assignments"),
+            partial(_directory_with, log_dirs),
         )
         self.placed = self._assignments.placed
         self.metadata.subscribe(self._assignments.changed)
@@ -195,6 +197,10 @@ class ClusterMember(Role):
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
         """Does nothing: :meth:`announce` has already told the controllers in which directories the replicas are."""
 
+    def refuses_in(self, directory_ids: Set[bytes]) -> None:
+        """Lets other brokers lead what this broker leads in these directories, and takes part again in all others."""
+        self._assignments.refuse_in(directory_ids)
+
     def replication(self, group_commit: GroupCommit) -> ReplicaFollowing:
         """The part that follows other brokers' partitions."""
         joined = self._joined
@@ -206,6 +212,7 @@ class ClusterMember(Role):
             group_commit,
             self._clock_ms,
             self.inter_broker,
+            self._assignments.is_stuck,
         )
         return self._fetchers
 
@@ -309,6 +316,12 @@ class ClusterMember(Role):
             self._fetchers.close()
         if self._membership is not None:
             self._membership.abort()
+
+
+def _directory_with(log_dirs: LogDirectories, topic: str, index: int) -> bytes | None:
+    """The id of the online directory that has a partition, None if there is none."""
+    holder = log_dirs.holder(topic, index)
+    return None if holder is None else holder.directory_id
 
 
 @contextmanager

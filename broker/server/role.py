@@ -5,7 +5,7 @@ implement them. Source: ``process.roles``; BrokerServer, ControllerServer.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from ...storage.directory.log_directories import LogDirectories
@@ -78,6 +78,10 @@ class Role(ABC):
     @abstractmethod
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
         """Reports that replicas have moved to other directories. Raises KafkaError."""
+
+    @abstractmethod
+    def refuses_in(self, directory_ids: Set[bytes]) -> None:
+        """Called with the ids of all directories that refuse clients' records for want of space, when they change."""
 
     @abstractmethod
     def replication(self, group_commit: GroupCommit) -> ReplicaFollowing | None:

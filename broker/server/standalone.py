@@ -4,7 +4,7 @@ Owns: the order of the steps that only this role has. Source: BrokerServer and C
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -131,6 +131,9 @@ class Standalone(Role):
         """Records that replicas have moved to other directories. Raises KafkaError."""
         metadata = self.metadata
         metadata.commit(assignment_records(metadata.image, metadata.node_id, lies_in), now_ms)
+
+    def refuses_in(self, directory_ids: Set[bytes]) -> None:
+        """Does nothing: no other broker could lead."""
 
     def replication(self, group_commit: GroupCommit) -> ReplicaFollowing | None:
         """There are no other brokers."""

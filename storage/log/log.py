@@ -181,6 +181,11 @@ class Log:
         """Sets the append gate, which decides whether clients may append. All logs of a directory share one."""
         self._health.gate = gate
 
+    @property
+    def refuses_clients(self) -> bool:
+        """Whether the append gate is closed: the disk is too full for clients' records."""
+        return self._health.gate.refusal is not None
+
     def storage_error(self, error: OSError) -> StorageError:
         """The StorageError to raise for a disk error. Calls `on_failure` if the error takes the directory offline."""
         return self._health.storage_error(error)

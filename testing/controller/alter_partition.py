@@ -68,20 +68,17 @@ def _refusal(
         len(isr) > 1 or partition.leader_recovery_state is LeaderRecoveryState.RECOVERED
     ):
         return ErrorCode.INVALID_REQUEST
-    if not all(_is_eligible(image, partition, one) for one in asked.new_isr_with_epochs):
+    if not all(_is_eligible(image, one) for one in asked.new_isr_with_epochs):
         return ErrorCode.INELIGIBLE_REPLICA
     return ErrorCode.NONE
 
 
-def _is_eligible(image: MetadataImage, partition: PartitionImage, one: AlterPartitionRequest.BrokerState) -> bool:
-    """Whether a replica may join the ISR: its broker is active, has the requested epoch and an online directory."""
+def _is_eligible(image: MetadataImage, one: AlterPartitionRequest.BrokerState) -> bool:
+    """Whether a replica may join the ISR: its broker is active, and has the requested epoch. As in Kafka, its directory
+    may be offline: it was reported LOST by a broker that has handed its leadership over.
+    """
     broker = image.brokers.get(one.broker_id)
-    return (
-        broker is not None
-        and broker.is_active
-        and one.broker_epoch in (ANY_EPOCH, broker.epoch)
-        and broker.has_online_directory(partition.directory_of(one.broker_id))
-    )
+    return broker is not None and broker.is_active and one.broker_epoch in (ANY_EPOCH, broker.epoch)
 
 
 def _change(

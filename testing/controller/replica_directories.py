@@ -3,17 +3,24 @@
 Source: ReplicationControlManager.handleAssignReplicasToDirs; KIP-858.
 """
 
+from collections.abc import Iterator, Mapping
+
 from ...broker.controller.directories import assignment_records
+from ...broker.controller.elections import electable, leave_partition
 from ...broker.metadata.decision import Decision
 from ...broker.metadata.image import MetadataImage, Replica
 from ...protocol.errors import ErrorCode
+from ...protocol.messages.metadata_records import PartitionChangeRecord
 from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 
 
 def assign_replicas(
     image: MetadataImage, request: AssignReplicasToDirsRequest
 ) -> Decision[AssignReplicasToDirsResponse]:
-    """Records which log directory holds each replica of one broker; each assignment succeeds or fails independently."""
+    """Records which log directory holds each replica of one broker; each assignment succeeds or fails independently.
+
+    A replica in a directory that is not online leaves the ISR and the leadership.
+    """
     broker = image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
         return Decision(AssignReplicasToDirsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
@@ -30,7 +37,23 @@ def assign_replicas(
                 partitions.append(AssignReplicasToDirsResponse.PartitionData(one.partition_index, code))
             topics.append(AssignReplicasToDirsResponse.TopicData(asked.topic_id, partitions))
         response.directories.append(AssignReplicasToDirsResponse.DirectoryData(directory.id, topics))
-    return Decision(response, assignment_records(image, request.broker_id, lies_in))
+    records = assignment_records(image, request.broker_id, lies_in)
+    return Decision(response, [*records, *_election_records(image, request.broker_id, lies_in)])
+
+
+def _election_records(
+    image: MetadataImage, broker_id: int, lies_in: Mapping[Replica, bytes]
+) -> Iterator[PartitionChangeRecord]:
+    """As Kafka, looks at the directories before this request to see who may lead: a leaderless partition whose replica
+    returns to an online directory gets a leader with the next report only."""
+    for (topic_id, index), directory_id in lies_in.items():
+        partition = image.topics_by_id[topic_id].partitions[index]
+        if not image.brokers[broker_id].has_online_directory(directory_id):
+            change = leave_partition(image, topic_id, index, partition, broker_id)
+            if change != PartitionChangeRecord(index, topic_id):
+                yield change
+        elif not partition.has_leader and broker_id in partition.isr and electable(image, partition, broker_id):
+            yield PartitionChangeRecord(index, topic_id, leader=broker_id)
 
 
 def _refusal(image: MetadataImage, topic_id: bytes, index: int, broker_id: int) -> ErrorCode:

@@ -23,6 +23,8 @@ CI_STEPS = 10_000
 DISK_SEEDS = (206, 207)
 DISK_STEPS = 8_000
 DISK_FAULTS = "full,broken,lost,kill"
+FULL_SEEDS = (301, 302)
+FULL_STEPS = 5_000
 LONG_SEEDS = range(1_000, 1_050)
 LONG_STEPS = 20_000
 SHORT_STEPS = 1_500
@@ -47,7 +49,11 @@ async def live(*arguments: object) -> dict[str, Any]:
         "cluster.simulator.run",
         *map(str, arguments),
         cwd=TESTS,
-        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(TESTS)},
+        env={
+            **os.environ,
+            "PYTHONHASHSEED": "0",
+            "PYTHONPATH": f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -81,6 +87,12 @@ async def test_invariants_hold_whatever_happens() -> None:
 @pytest.mark.ci
 async def test_invariants_hold_while_disks_fill_up_fail_and_are_lost() -> None:
     await asyncio.gather(*(live_well(seed, DISK_STEPS, "--faults", DISK_FAULTS) for seed in DISK_SEEDS))
+
+
+@pytest.mark.ci
+async def test_full_brokers_lead_nothing_that_others_can_lead() -> None:
+    results = await asyncio.gather(*(live_well(seed, FULL_STEPS, "--faults", "full") for seed in FULL_SEEDS))
+    assert min(result["handed_over"] for result in results) > 0, results
 
 
 @pytest.mark.long

@@ -23,6 +23,7 @@ from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.files.files import EXISTING, Files
+from odradek.storage.log.append_gate import AppendGate
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from support.brokers.fake_node import Answer, FakeNode
@@ -251,3 +252,59 @@ async def test_leader_without_an_address_is_named_with_the_reason(fenced: bool |
     client = BrokerClient(lambda: image.address(2, "PEERS"), "test")
     with pytest.raises(NodeUnavailableError, match=reason):
         await client.send(FetchRequest(), FetchResponse, 60)
+
+
+async def test_copy_without_room_withdraws_once_and_fetches_when_there_is_room(tmp_path: Path) -> None:
+    """The withdrawal has the next broker epoch, so no leader counts on the copy. Other partitions are fetched on."""
+    files = FaultyFiles()
+    gate = AppendGate()
+    small = Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW_MS, files=files)
+    other = Log.open(tmp_path / "t-1", LogConfig(), now_ms=NOW_MS)
+    small.use_gate(gate)
+    files.fail("write", error=errno.ENOSPC)
+    gate.refusal = "full"
+    asked: list[tuple[int, list[int]]] = []
+    is_stuck: list[str] = []
+    is_over = asyncio.Event()
+
+    def next_answer(request: Message) -> Answer:
+        assert isinstance(request, FetchRequest)
+        indexes = [one.partition for topic in request.topics for one in topic.partitions]
+        asked.append((request.replica_state.replica_epoch, indexes))
+        if len(asked) == 5:
+            files.repair()
+            gate.refusal = None
+        if small.log_end_offset:
+            is_over.set()
+            return None
+        data = [
+            PartitionData(index, records=b"" if index else batch(0), high_watermark=1, log_start_offset=0)
+            for index in indexes
+        ]
+        return answer(0, *data)
+
+    throttle = ReplicationThrottle(1, MetadataImage, ReplicationQuota(11, 1_000), FOLLOWER_KEYS)
+    async with FakeNode(next_answer) as node:
+        fetcher = LeaderFetcher(
+            2,
+            lambda: ("127.0.0.1", node.port),
+            1,
+            lambda: 17,
+            SETTINGS,
+            throttle,
+            lambda: NOW_MS,
+            out_of_space=lambda copy: is_stuck.append(copy.name),
+        )
+        for index, one in enumerate((small, other)):
+            fetcher.follow(Copy("t", FollowedPartition(TOPIC, index, 3, 1), one, group_commit(), lambda size: None))
+        task = asyncio.ensure_future(fetcher.run())
+        await is_over.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert asked[:2] == [(17, [0, 1]), (18, [0])]
+    assert is_stuck == ["t-0"]
+    assert all(request == (17, [1]) for request in asked[2:5])
+    assert any(0 in indexes for _, indexes in asked[5:])
+    assert {epoch for epoch, _ in asked[2:]} == {17}
+    small.close()
+    other.close()

@@ -1,5 +1,6 @@
 """A broker of ours under fire: its disk can become full, and its clock can jump."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,9 +16,11 @@ SIZE_BYTES = 1 << 30
 class FireBroker(OurBroker):
     """``odradek serve`` with its own file system and its own clock. Call :meth:`close` after it has ended."""
 
-    def __init__(self, directory: Path, configs: Mapping[str, str]) -> None:
+    def __init__(self, directory: Path, configs: Mapping[str, str], size_bytes: int = SIZE_BYTES) -> None:
+        """``size_bytes``: of its file system."""
         directory.mkdir(parents=True)
-        self._disk = SmallDisk(directory / "disk", SIZE_BYTES).__enter__()
+        self._size_bytes = size_bytes
+        self._disk = SmallDisk(directory / "disk", size_bytes).__enter__()
         super().__init__(directory, configs, command_prefix=self._disk.prefix)
         self.log_dir = self._disk.seen_from_here / "logs"
         self.clock = JumpingClock(directory / "clock")
@@ -33,7 +36,12 @@ class FireBroker(OurBroker):
 
     def free_disk(self) -> None:
         """Gives the disk its size back."""
-        self._disk.resize(SIZE_BYTES)
+        self._disk.resize(self._size_bytes)
+
+    def free_bytes(self) -> int:
+        """The free space on its disk."""
+        facts = os.statvfs(self._disk.seen_from_here)
+        return facts.f_bavail * facts.f_frsize
 
     def close(self) -> None:
         """Removes the file system with its content."""

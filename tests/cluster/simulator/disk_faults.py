@@ -12,8 +12,11 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 
 from cluster.simulator.broker_disk import TOTAL_BYTES
+from cluster.simulator.history import ViolationError
 from cluster.simulator.loop import pass_time
 from cluster.simulator.nodes import BrokerNode, ControllerNode
+from odradek.broker.controller.elections import electable
+from odradek.broker.metadata.image import DIRECTORY_LOST
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +25,9 @@ MARK_BYTES = TOTAL_BYTES // 16
 START_PATIENCE_S = 3.0
 STOP_PATIENCE_S = 20.0
 
+HANDS_OVER_WITHIN_S = 2.0
+"""The time after which a full broker leads nothing that others can lead, if no other fault is in progress."""
+
 Start = Callable[[BrokerNode], Awaitable[None]]
 """Starts a broker, and waits until it serves."""
 
@@ -29,7 +35,19 @@ Start = Callable[[BrokerNode], Awaitable[None]]
 class DiskFaults:
     """One fault at a time for each broker."""
 
-    def __init__(self, controller: ControllerNode, chance: random.Random, some_s: Callable[[], float], start: Start):
+    def __init__(
+        self,
+        controller: ControllerNode,
+        chance: random.Random,
+        some_s: Callable[[], float],
+        start: Start,
+        *,
+        is_only_kind: bool,
+    ) -> None:
+        """``is_only_kind``: no other faults are injected than full disks."""
+        self.handed_over = 0
+        """How often a partition was seen handed over."""
+        self._is_only_kind = is_only_kind
         self._controller = controller
         self._chance = chance
         self._some_s = some_s
@@ -57,6 +75,8 @@ class DiskFaults:
             if uses_reserve_up:
                 broker.disks[number].use_up_reserve()
         await pass_time(seconds)
+        if seconds > HANDS_OVER_WITHIN_S:
+            self._look_whether_handed_over(broker, chosen)
         if chance.random() < 0.3:
             await self._restart_full(broker, chosen)
         for disk in broker.disks:
@@ -64,6 +84,21 @@ class DiskFaults:
         logger.info("%s has room again", broker)
         if not broker.is_up:
             await self._start(broker)
+
+    def _look_whether_handed_over(self, broker: BrokerNode, full: Sequence[int]) -> None:
+        """Counts what it has handed over. Raises ViolationError if it still leads what others could lead, and this is
+        the only kind of fault."""
+        image = self._controller.image
+        full_ids = {broker.directory_id(number) for number in full}
+        for topic in image.topics_by_id.values():
+            for index, partition in topic.partitions.items():
+                if broker.node_id not in partition.replicas:
+                    continue
+                directory_id = partition.directory_of(broker.node_id)
+                self.handed_over += directory_id == DIRECTORY_LOST
+                others = [one for one in partition.isr if one != broker.node_id and electable(image, partition, one)]
+                if self._is_only_kind and partition.leader == broker.node_id and directory_id in full_ids and others:
+                    raise ViolationError(f"(10) {topic.name}-{index}: {broker} is full, and leads; {others} could")
 
     async def _restart_full(self, broker: BrokerNode, full: Sequence[int]) -> None:
         """Kills it, and starts it on the full disk. It serves if there is a reserve; otherwise it may refuse with the

@@ -55,7 +55,7 @@ class Faults:
         self._chance = chance
         self._busy: dict[asyncio.Task[None], Node] = {}
         """The current faults, and the node of each."""
-        self._disks = DiskFaults(controller, chance, self._some_s, self._start)
+        self.disks = DiskFaults(controller, chance, self._some_s, self._start, is_only_kind=list(kinds) == ["full"])
         self.count = 0
 
     async def one(self) -> None:
@@ -81,8 +81,8 @@ class Faults:
                 "stop": self._stop,
                 "pause": self._pause,
                 "cut": self._cut,
-                "full": self._disks.fill_up,
-                "broken": self._disks.fail,
+                "full": self.disks.fill_up,
+                "broken": self.disks.fail,
             }
             for broker in self._one_free(self._brokers):
                 self._begin(broker, of_broker[kind](broker))
@@ -128,7 +128,7 @@ class Faults:
         self._begin(broker, self._start(broker))
 
     async def _lose_disk(self, broker: BrokerNode) -> None:
-        await self._disks.lose(broker)
+        await self.disks.lose(broker)
         self._begin(broker, self._start(broker))
 
     async def _stop(self, broker: BrokerNode) -> None:

@@ -39,6 +39,7 @@ class Result(NamedTuple):
     commits: int
     elections: int
     faults: int
+    handed_over: int
     errors: dict[str, int]
 
 
@@ -69,6 +70,7 @@ def live(seed: int, steps: int, bug: str = "", kinds: Collection[str] = KINDS, *
         history.commits,
         checks.elections,
         life.faults.count,
+        life.faults.disks.handed_over,
         history.errors,
     )
 

@@ -214,8 +214,14 @@ class BrokerNode(Node):
         self.directories = ROOT / self.name / "a", ROOT / self.name / "b"
         for directory in self.directories:
             disk = disks[directory] = BrokerDisk(directory)
-            directory_id = f"broker dir {directory.name}".encode() + node_id.to_bytes(4, "big")
-            write_meta_properties(disk, directory, MetaProperties(CLUSTER_ID, node_id, directory_id))
+            write_meta_properties(disk, directory, MetaProperties(CLUSTER_ID, node_id, self._id_of(directory)))
+
+    def _id_of(self, directory: Path) -> bytes:
+        return f"broker dir {directory.name}".encode() + self.node_id.to_bytes(4, "big")
+
+    def directory_id(self, number: int) -> bytes:
+        """The directory id of the first (0) or the second (1) disk."""
+        return self._id_of(self.directories[number])
 
     @property
     def is_serving(self) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from odradek.broker.metadata.features import SUPPORTED_FEATURES
-from odradek.broker.metadata.image import NO_LEADER, PartitionImage
+from odradek.broker.metadata.image import DIRECTORY_LOST, NO_LEADER, PartitionImage
 from odradek.broker.network.node_client import NodeClient
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
@@ -246,6 +246,30 @@ async def test_reported_directory_is_stored(tmp_path: Path) -> None:
         assert codes == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
         after = partition_of(broker.controller, "orders")
         assert (after.directories, after.partition_epoch) == ((other,), before.partition_epoch + 1)
+
+
+async def test_lost_directory_takes_leadership_and_isr_and_the_real_one_twice_gives_them_back(tmp_path: Path) -> None:
+    """As the real controller, which judges who may lead by the directories before the request."""
+    async with brokers(tmp_path, 2) as (first, second):
+        await first.create("orders", [1, 2])
+        topic_id = first.controller.image.topics_by_name["orders"].topic_id
+        real = partition_of(first.controller, "orders").directories[0]
+
+        async def report(directory_id: bytes) -> PartitionImage:
+            kind = AssignReplicasToDirsRequest
+            topic = kind.TopicData(topic_id, [kind.PartitionData(0)])
+            request = kind(1, first.epoch, [kind.DirectoryData(directory_id, [topic])])
+            await first.send(request, AssignReplicasToDirsResponse)
+            return partition_of(first.controller, "orders")
+
+        lost = await report(DIRECTORY_LOST)
+        assert (lost.leader, lost.isr, lost.directories[0]) == (2, (2,), DIRECTORY_LOST)
+        await second.alter("orders", [1, 2])
+        assert partition_of(first.controller, "orders").isr == (1, 2), "it may follow, and join the ISR"
+        await second.beat(fence=True)
+        assert partition_of(first.controller, "orders").leader == NO_LEADER
+        assert (await report(real)).leader == NO_LEADER
+        assert (await report(real)).leader == 1
 
 
 async def test_no_producer_id_is_given_out_twice(tmp_path: Path) -> None:
