@@ -6,7 +6,7 @@ Kafka's own prose isn't repeated: the documentation is the sentence of ``effecti
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
 from .definition import KeyDefinition, client_metrics_keys, dynamic_only_keys, group_keys, server_keys, topic_keys
@@ -166,8 +166,8 @@ def describe_broker(
     """Every broker key: ``cluster`` and ``broker`` are the dynamic configs of all brokers and of this one.
 
     ``advertised``: the value of ``advertised.listeners`` as computed at the start, if that is not set.
-    ``takes_addresses``: whether this broker can change its own ``advertised.listeners`` at run time. Kafka's internal
-    keys appear if they are set.
+    ``takes_addresses``: whether this broker can change its own ``advertised.listeners`` at run time. The entry is
+    read-only all the same, as in Kafka: suites of clients look at that. Kafka's internal keys appear if they are set.
     """
     cluster, broker = _served(cluster), _served(broker)
     cluster.pop(ADVERTISED, None)
@@ -176,10 +176,7 @@ def describe_broker(
     layers = BrokerLayers(server, cluster, broker, advertised)
     now = server.with_dynamic(cluster, broker)
     visible = [name for name, definition in server_keys().items() if not definition.internal]
-    entries = [_broker_entry(layers, now, name) for name in sorted({*visible, *now.originals})]
-    if takes_addresses:
-        entries = [replace(one, read_only=False) if one.name == ADVERTISED else one for one in entries]
-    return entries
+    return [_broker_entry(layers, now, name) for name in sorted({*visible, *now.originals})]
 
 
 def _broker_entry(layers: BrokerLayers, now: ServerConfig, name: str) -> DescribedConfig:

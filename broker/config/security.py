@@ -49,6 +49,9 @@ _PREFIXES: Mapping[str, str] = MappingProxyType(
         "client.quota.callback.": QUOTAS,
     }
 )
+KERBEROS_PREFIX = "sasl.kerberos."
+"""Keys of GSSAPI, a mechanism that is not served. They require nothing by themselves: ``sasl.enabled.mechanisms`` and
+``sasl.mechanism.inter.broker.protocol`` do, which refuse GSSAPI."""
 TLS_PREFIX = "ssl."
 RELOADABLE = frozenset(
     {
@@ -119,6 +122,8 @@ values in the metadata are not used."""
 def asks_for(key: str, text: str) -> str | None:
     """Why the security that a setting requires is not served; None for a setting that requires none."""
     base = base_key(key)
+    if base.startswith(KERBEROS_PREFIX):
+        return None
     reason = _KEYS.get(base) or next((why for prefix, why in _PREFIXES.items() if base.startswith(prefix)), None)
     if reason is None or text.strip() in ("", _default(base)):
         return None
@@ -173,7 +178,7 @@ def is_reloadable(key: str) -> bool:
 def is_security(key: str) -> bool:
     """Whether a key configures security and can't change while the broker runs, whatever its value."""
     base = base_key(key)
-    if is_reloadable(key):
+    if is_reloadable(key) or base.startswith(KERBEROS_PREFIX):
         return False
     return base in _KEYS or base in KEYS_OF_NO_TABLE or base.startswith((TLS_PREFIX, *_PREFIXES))
 

@@ -92,10 +92,10 @@ def test_a_description_shows_the_address_now_and_that_of_the_start(tmp_path: Pat
     async def change(server: BrokerServer) -> None:
         at_start = f"PLAINTEXT://127.0.0.1:{server.listeners[0].port}"
         entry = described(server)
-        assert (entry.value, entry.read_only, entry.config_source) == (at_start, False, STATIC)
+        assert (entry.value, entry.read_only, entry.config_source) == (at_start, True, STATIC)
         assert alter(server, {KEY: NEW}) == (ErrorCode.NONE, None)
         entry = described(server)
-        assert (entry.value, entry.read_only, entry.config_source) == (NEW, False, DYNAMIC)
+        assert (entry.value, entry.read_only, entry.config_source) == (NEW, True, DYNAMIC)
         assert [(one.value, one.source) for one in entry.synonyms] == [(NEW, DYNAMIC), (at_start, STATIC)]
 
     async def look(server: BrokerServer) -> None:
