@@ -49,6 +49,8 @@ REPLICATED = {
     "auto.create.topics.enable": "false",
     "group.min.session.timeout.ms": "1000",
 }
+LOW_MARK = {"odradek.log.dirs.min.free.bytes": str(32 << 20)}
+"""For brokers of ours. The default depends on the size of the file system, which a fault changes."""
 Broker = FireBroker | RealMember
 
 
@@ -130,7 +132,7 @@ class FireCluster:
         place = self._directory / f"{kind}-{node_id}"
         broker: Broker
         if kind == OURS:
-            identity = {"node.id": str(node_id), "controller.quorum.voters": self.controllers.voters}
+            identity = {"node.id": str(node_id), "controller.quorum.voters": self.controllers.voters, **LOW_MARK}
             broker = FireBroker(place, {**MEMBER, **identity, **configs})
             format_member(broker.log_dir, node_id)
         else:
@@ -163,6 +165,16 @@ class FireCluster:
         """All partitions now."""
         topics = history.read().topics_by_name.values()
         return {(topic.name, index): one for topic in topics for index, one in topic.partitions.items()}
+
+    def until_handed_over(self, node_id: int, patience_s: float) -> None:
+        """Waits until a broker leads no partition that another broker in its ISR could lead."""
+        history = self.history()
+
+        def kept() -> list[tuple[str, int]]:
+            states = self.states(history)
+            return [key for key, one in states.items() if one.leader == node_id and len(one.isr) > 1]
+
+        eventually(lambda: f"{node_id} hands over {kept()}", lambda: not kept(), patience_s=patience_s)
 
     def until_in_sync(self, patience_s: float) -> None:
         """Waits until every partition has a leader, and all replicas are in its ISR."""

@@ -25,7 +25,9 @@ FAULTS_OF_BROKERS = (
     "pause-past-session",
     "lose-directory",
 )
-FAULTS_OF_OURS = ("full-disk", "clock-jump")
+LEFT_BYTES = {"full-disk": 0, "low-disk": 16 << 20}
+"""The bytes that are left on a disk. A broker of ours refuses clients below 32 MiB here, long before a write fails."""
+FAULTS_OF_OURS = (*LEFT_BYTES, "clock-jump")
 """Faults only for brokers of ours: Apache Kafka's ends when its disk is full."""
 FAULTS_OF_LINES = (
     "cut-pair",
@@ -41,11 +43,13 @@ FAULTS_OF_LINES = (
 )
 REFUSES = "Producers get KAFKA_STORAGE_ERROR"
 """The log line of a broker whose disk is full."""
+HANDED_OVER_WITHIN_S = 30.0
+"""The time for a full broker to hand over what others can lead; longer than a request to a dead controller takes."""
 JUMPS_S = (-600.0, 600.0)
 """Jumps in both directions, by far more than the timeout of a transaction."""
 FAULTS = (*FAULTS_OF_BROKERS, *FAULTS_OF_OURS, *FAULTS_OF_LINES, "kill-controller", *FAULTS_OF_WORKERS)
 FIRST = {
-    "ours": ("kill", "isolate", "lose-directory", "full-disk", "clock-jump"),
+    "ours": ("kill", "isolate", "lose-directory", "full-disk", "low-disk", "clock-jump"),
     "mixed": ("kill", "isolate", "lose-directory", "swallow-from-controller", "pause-past-session"),
 }
 """The faults of the short runs, in an order by the seed. The script of ``test_same_script`` has a stop and a cut."""
@@ -123,10 +127,11 @@ class ClusterNemesis:
         node_id = self._chance.choice(sorted(self._cluster.ours))
         broker = self._cluster.ours[node_id]
         match fault:
-            case "full-disk":
+            case "full-disk" | "low-disk":
                 noted = broker.log().count(REFUSES)
-                broker.fill_disk()
+                broker.fill_disk(LEFT_BYTES[fault])
                 eventually(f"{node_id} refuses producers", lambda: broker.log().count(REFUSES) > noted)
+                self._cluster.until_handed_over(node_id, HANDED_OVER_WITHIN_S)
                 time.sleep(seconds)
                 broker.free_disk()
             case "clock-jump":

@@ -30,9 +30,9 @@ class FireBroker(OurBroker):
         """Its configuration. It sees its log directory at another path than the test."""
         return {**super().keys(), "log.dirs": str(self._disk.mount_point / "logs")}
 
-    def fill_disk(self) -> None:
-        """Leaves no byte free."""
-        self._disk.shrink()
+    def fill_disk(self, left_bytes: int = 0) -> None:
+        """Leaves this many bytes free."""
+        self._disk.shrink(left_bytes)
 
     def free_disk(self) -> None:
         """Gives the disk its size back."""

@@ -50,13 +50,13 @@ class SmallDisk:
         options = f"remount,size={size_bytes}"
         subprocess.run([*self.prefix, "mount", "-o", options, str(self.mount_point)], check=True)
 
-    def shrink(self) -> None:
-        """Makes it just as large as its content. Other processes may write to it at the same time."""
+    def shrink(self, left_bytes: int = 0) -> None:
+        """Makes it as large as its content and ``left_bytes``. Other processes may write to it at the same time."""
         while True:
             facts = os.statvfs(self.seen_from_here)
             used = (facts.f_blocks - facts.f_bfree) * facts.f_frsize
             try:
-                self.resize(used)
+                self.resize(used + left_bytes)
             except subprocess.CalledProcessError:
                 continue
             return
