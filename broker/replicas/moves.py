@@ -184,8 +184,11 @@ class ReplicaMoves:
         except _MoveEndedError:
             logger.info("%s-%d: the move to %s was cancelled", *key, move.target.path)
         except KafkaError as error:
+            if active.discards:  # the log was removed with its topic while a chunk was copied
+                logger.info("%s-%d: the move to %s was cancelled: %s", *key, move.target.path, error)
+            else:
+                logger.error("%s-%d could not be moved to %s: %s", *key, move.target.path, error)
             active.discards = True
-            logger.error("%s-%d could not be moved to %s: %s", *key, move.target.path, error)
         except Exception:  # a bug: the replica stays where it is, and may be moved again
             active.discards = True
             logger.exception("%s-%d could not be moved to %s", *key, move.target.path)

@@ -1,5 +1,7 @@
 """Moves of replicas between the log directories of a running broker."""
 
+import logging
+import threading
 from pathlib import Path
 
 import pytest
@@ -103,3 +105,31 @@ def test_a_move_that_fails_unexpectedly_leaves_the_replica_and_can_be_repeated(
     assert two.asking.move("t", 0, str(target)) == 0
     two.moved("t", 0, target)
     assert two.asking.fetch("t", 0) == (0, records[0])
+
+
+@pytest.mark.parametrize("when", ["before the copy reads", "after it has written"])
+def test_a_topic_that_is_deleted_during_a_chunk_logs_no_error(
+    two: TwoLogDirs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, when: str
+) -> None:
+    """Both directories stay online, too."""
+    two.fill()
+    target = two.other(two.home_of("t", 0))
+    append = ReplicaMove.append
+    has_begun, is_deleted = threading.Event(), threading.Event()
+
+    def waiting(self: ReplicaMove, chunk: Chunk, now_ms: int) -> int:
+        copied = append(self, chunk, now_ms) if when == "after it has written" else 0
+        has_begun.set()
+        is_deleted.wait()
+        return copied or append(self, chunk, now_ms)
+
+    monkeypatch.setattr(ReplicaMove, "append", waiting)
+    with caplog.at_level(logging.INFO):
+        assert two.asking.move("t", 0, str(target)) == 0
+        has_begun.wait()
+        assert two.asking.ask(DeleteTopicsRequest([], ["t"], 10_000), 5).responses[0].error_code == 0
+        is_deleted.set()
+        eventually("the copy is gone", lambda: not [*target.glob("t-0.*-future")])
+        eventually("the move has ended", lambda: "t-0: the move to" in caplog.text)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+    assert all(one.error_code == 0 for one in two.asking.log_dirs().values())
