@@ -101,7 +101,7 @@ class ScramDecoys:
         return self._credential(mechanism, token_id, self.token_salt(mechanism, token_id), KAFKAS_FORM.iterations)
 
     def token_salt(self, mechanism: ScramMechanism, token_id: str) -> bytes:
-        """The salt of a delegation token, whether or not there is such a token. Nobody stores it."""
+        """The salt of a delegation token, whether or not there is such a token. It is not stored."""
         return self._text("token", mechanism, token_id)
 
     def _form(self, mechanism: ScramMechanism, name: str) -> Form:

@@ -7,12 +7,14 @@ Serving the requests that were decrypted counts, too. Source: ours; Kafka's netw
 a buffer at a time.
 """
 
-import asyncio
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
 from typing import Protocol
 
+from ..timers.work import KindOfWork
+
+DECRYPTING = KindOfWork("tls-turns", "decrypts for connections that wait for their turn")
 TURN_S = 0.002
 """The time in seconds after which a turn of the loop decrypts no further piece."""
 QUEUE_S = 0.001
@@ -78,4 +80,4 @@ class TlsTurns:
     def _schedule(self) -> None:
         if not self._is_scheduled:
             self._is_scheduled = True
-            asyncio.get_running_loop().call_soon(self.run_some)
+            DECRYPTING.turn(self.run_some)

@@ -60,7 +60,7 @@ def _walk(files: Files, fd: int, position: int, end: int) -> Iterator[tuple[int,
 def _checked_size(chunk: bytes, start: int, position: int, end: int) -> int:
     """The size of the batch at `start` in a chunk that begins at most HEADER_CHUNK bytes before it.
 
-    Raises CorruptRecordError if there is no whole batch between `position` and `end`.
+    Raises CorruptRecordError unless a whole batch lies between `position` and `end`.
     """
     size = batch_size(chunk, start)
     if size is None:

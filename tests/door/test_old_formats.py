@@ -19,9 +19,9 @@ from support.data.old_formats import MIXED_RECORDS, RECORDS, START_MS, TOPICS, u
 from support.door.rescue import adopt
 from support.door.rescued_reading import read_with_kafka_python
 from support.kafka.java import java_class, run_class
-from support.kafka.old_kafka import make_directory
 from support.kafka.real_kafka import RealKafka
 
+from .old_kafka import make_directory
 from .snapshot import SPEC, PartitionSeen, Snapshot, take_snapshot
 
 pytestmark = pytest.mark.java
@@ -66,7 +66,7 @@ def logs_of(home: Path) -> dict[str, str]:
 
 
 def seen(servers: str) -> dict[str, object]:
-    """What clients read from a broker."""
+    """The records and offsets that each client reads from a broker."""
     found = take_snapshot(servers)
     read = read_with_kafka_python(servers, TOPICS)
     return {

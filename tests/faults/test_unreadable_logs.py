@@ -56,7 +56,7 @@ def foreign_batch() -> bytes:
 
 
 def disturb(home: Path) -> dict[Path, bytes]:
-    """A torn tail, a batch of a later format, a wrong log start offset, a directory of somebody else.
+    """A torn tail, a batch of a later format, a wrong log start offset, a directory beside the partitions.
 
     Returns the files that must not change.
     """

@@ -1,4 +1,4 @@
-"""What a stranger sees of an unknown user equals what a stranger sees of a user: in form, and over time."""
+"""A client without a password sees the same of an unknown user as of a user: in form, and over time."""
 
 import os
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Recovery removes only what is no batch, and keeps what it takes out of a log beside it."""
+"""Recovery removes only bytes that are not batches, and keeps what it takes out of a log beside it."""
 
 import logging
 import random

@@ -3,7 +3,7 @@
     f<format>-<codec>-<create|append>   120 records in one format; append: with message.timestamp.type=LogAppendTime
     mixed-up, mixed-down                50 records in each format, rising or falling (gzip; none)
 
-Made by tests/support/kafka/old_kafka.py, which needs a JVM and ZooKeeper; the archive spares them. The broker of a
+Made by tests/door/old_kafka.py, which needs a JVM and ZooKeeper; the archive spares them. The broker of a
 ZooKeeper cluster has written it: it has no topic ids and no `__cluster_metadata`, so `odradek storage adopt` comes
 first. index.interval.bytes is 400, segment.bytes 6000 or 4000; the last stop was clean.
 """
