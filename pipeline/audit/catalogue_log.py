@@ -22,7 +22,7 @@ LOG_CHECKS: dict[str, Check] = {
     ),
     "batch-magic-unknown": Check(
         Severity.ERROR,
-        "The bytes are not a batch of message format 2: they were overwritten, or are of a format before Kafka 0.11.",
+        "The bytes are not a batch: they were overwritten, or a later version wrote them.",
         _RESTORE,
     ),
     "batch-incomplete": Check(

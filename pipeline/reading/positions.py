@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import HEADER_UP_TO_MAGIC_SIZE, MAGIC, MAGIC_POSITION, batch_size
-from ...protocol.records.errors import CorruptRecordError
 from ...protocol.records.record import first_offset
 from ..directories.file_access import RangeReader, is_unreadable
 from ..directories.log_directories import SegmentFile, open_segment
@@ -32,39 +31,35 @@ def _searched(segment: SegmentFile, positions: Sequence[int], offset: int) -> in
     with open_segment(segment) as file:
         while low < high:
             middle = (low + high) // 2
-            if not is_batch_at(file, positions[middle], segment.base_offset):
+            first = _first_offset(file, positions[middle])
+            if first is None or first < segment.base_offset:
                 return 0  # the index is damaged: read the whole segment
-            if int.from_bytes(file.read(positions[middle], 8), "big") <= offset:
+            if first <= offset:
                 low = middle + 1
             else:
                 high = middle
     return positions[low - 1] if low else 0
 
 
-def is_batch_at(file: RangeReader, position: int, least_offset: int) -> bool:
-    """Whether a batch seems to begin at the position: magic and length are possible, its base offset is at least
-    `least_offset`.
-    """
-    front = file.read(position, HEADER_UP_TO_MAGIC_SIZE)
-    try:
-        return batch_size(front) is not None and int.from_bytes(front[:8], "big", signed=True) >= least_offset
-    except CorruptRecordError:
-        return False
-
-
 def first_offset_at(segment: SegmentFile, position: int) -> int | None:
-    """The offset of the first record of the batch at a position; None if that can't be read.
+    """The offset of the first record of the batch at a position; None if no batch of the segment seems to begin there.
 
-    A wrapper (message format 0 or 1) has only its last offset in its header: it is decompressed. Raises OSError.
+    Raises OSError.
     """
     with open_segment(segment) as file:
-        front = file.read(position, HEADER_UP_TO_MAGIC_SIZE)
-        try:
-            size = batch_size(front)
-            if size is None:
-                return None
-            if front[MAGIC_POSITION] >= MAGIC:
-                return int.from_bytes(front[:8], "big", signed=True)
-            return first_offset(file.read(position, size))
-        except KafkaError:
+        offset = _first_offset(file, position)
+    return None if offset is None or offset < segment.base_offset else offset
+
+
+def _first_offset(file: RangeReader, position: int) -> int | None:
+    """Reads magic and length only, unless the batch is a wrapper (message format 0 or 1), which is decompressed."""
+    front = file.read(position, HEADER_UP_TO_MAGIC_SIZE)
+    try:
+        size = batch_size(front)
+        if size is None:
             return None
+        if front[MAGIC_POSITION] >= MAGIC:
+            return int.from_bytes(front[:8], "big", signed=True)
+        return first_offset(file.read(position, size))
+    except KafkaError:
+        return None

@@ -239,7 +239,7 @@ def _cut_positions(segment: SegmentFile, start: int, positions: Sequence[int], m
     for position in positions:
         if position - start >= max_bytes:
             offset = first_offset_at(segment, position)
-            if offset is not None and offset >= segment.base_offset:
+            if offset is not None:
                 cuts[position] = offset
                 start = position
     return cuts
