@@ -16,14 +16,16 @@ from odradek.broker.replicas.record_work import RecordWork
 from odradek.broker.replicas.writer_threads import WriterThreads
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.down_conversion import down_convert
-from odradek.protocol.records.record import Record
+from odradek.protocol.records.record import Record, decode_records
 from odradek.protocol.steps import run_to_end
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
+from support.data.legacy_messages import LEGACY_CODECS, as_read, messages
 
 NOW = 1_700_000_000_000
 
@@ -106,6 +108,25 @@ def test_what_is_converted_at_once_is_bounded(tmp_path: Path) -> None:
     for _ in range(4):
         append(log, bytes(CONVERTED_AT_ONCE_BYTES * 2 // 5))
     assert len(read(log, 0, 1 << 30)) < CONVERTED_AT_ONCE_BYTES
+
+
+@pytest.mark.parametrize("codec", LEGACY_CODECS)
+@pytest.mark.parametrize("stored", [0, 1])
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_stored_messages_stay_as_they_are_unless_they_are_newer(
+    tmp_path: Path, stored: int, wanted: int, codec: CompressionType
+) -> None:
+    """``RecordsUtil.downConvert``: only a batch of a later format than the client knows is converted."""
+    records = [Record(number, NOW + number, b"k", b"value %d" % number, []) for number in range(5)]
+    data = messages(stored, records, codec)
+    log = open_log(tmp_path)
+    log.append_as_follower(data, NOW)
+    found = read(log, 0, magic=wanted)
+    if stored <= wanted:
+        assert found == data
+    assert [record for at, header in iterate_headers(found) for record in decode_records(found, header, at)] == as_read(
+        min(stored, wanted), records
+    )
 
 
 def test_zstd_is_refused_by_the_topic_s_config_and_by_the_batch(tmp_path: Path) -> None:

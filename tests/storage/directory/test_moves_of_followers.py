@@ -6,6 +6,7 @@ import pytest
 
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.replica_move import ReplicaMove
@@ -13,6 +14,7 @@ from odradek.storage.files.descriptors import DEFAULT_MAX_OPEN
 from odradek.storage.files.files import EXISTING, Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
+from support.data.legacy_messages import LEGACY_CODECS, messages
 from support.data.log_model import records_of
 
 NOW = 1_700_000_000_000
@@ -64,6 +66,27 @@ def copy(move: ReplicaMove) -> None:
 
 def names(letter: str, count: int) -> list[str]:
     return [f"{letter}{number}" for number in range(count)]
+
+
+@pytest.mark.parametrize("codec", LEGACY_CODECS)
+@pytest.mark.parametrize("magic", [0, 1])
+def test_messages_of_old_formats_move_with_their_offsets(
+    both: LogDirectories, magic: int, codec: CompressionType
+) -> None:
+    """The first batch may be a wrapper that begins before the log start: its header has only its last offset."""
+    log = replica(both)
+    records = [Record(7 + number, NOW, b"k", b"%d" % number, []) for number in range(6)]
+    log.truncate_fully_and_start_at(7)
+    log.append_as_follower(messages(magic, records, codec), NOW)
+    log.offsets.increment_log_start_offset(9)
+    move = begin(both)
+    copy(move)
+    move.catch_up(NOW)
+    found = [record.value for record in records_of(move.future.read(9, 10_000).data) if record.offset >= 9]
+    assert found == [b"2", b"3", b"4", b"5"]
+    assert move.future.segments.first.base_offset <= (9 if codec is CompressionType.NONE else 7)
+    moved = move.exchange(NOW)
+    assert (moved.log_start_offset, moved.log_end_offset) == (9, 13)
 
 
 @pytest.mark.parametrize("cut", [0, 1, 5, 9, 10])
