@@ -29,7 +29,6 @@ from .sizes import USUAL_SIZES, DecodeSizes
 from .spans import FAULTS, RECORD_COLUMNS, Bytes, Flags, Int64s, Sections, WalkedRecords
 
 _LEAST_BASE_OFFSET, _GREATEST_BASE_OFFSET = -(1 << 31), (1 << 63) - 1 - (1 << 31)
-_GREATEST_BASE_TIMESTAMP = (1 << 63) - 65
 
 
 class DecodedRecords(NamedTuple):
@@ -77,17 +76,12 @@ def walk_chunk(
     A payload is valid until the next item is requested: the next group reuses its memory. A large
     batch (`sizes`) comes in several parts.
     """
-    base_offsets, base_timestamps = chunk.column("base_offset"), chunk.column("base_timestamp")
-    in_range = (
-        (base_offsets >= _LEAST_BASE_OFFSET)
-        & (base_offsets <= _GREATEST_BASE_OFFSET)
-        & (base_timestamps >= -_GREATEST_BASE_TIMESTAMP)
-        & (base_timestamps <= _GREATEST_BASE_TIMESTAMP)
-    )
+    base_offsets = chunk.column("base_offset")
+    in_range = (base_offsets >= _LEAST_BASE_OFFSET) & (base_offsets <= _GREATEST_BASE_OFFSET)
     is_full = chunk.column("records_count") != 0
     chosen = selected & is_full & in_range
     for index in numpy.flatnonzero(selected & is_full & ~in_range).tolist():
-        yield damage_of(chunk, index, DamageKind.RECORDS, "its base offset or base timestamp is too high")
+        yield damage_of(chunk, index, DamageKind.RECORDS, "its base offset is too high")
     group = numpy.flatnonzero(chosen)
     if not (chunk.column("attributes")[group] & 7).any() and not _is_one_large(chunk, sizes):
         if len(group):

@@ -23,7 +23,8 @@ SMALLEST_RECORD_SIZE = 7  # one byte for each of length, attributes, two deltas,
 RECORDS_A_STEP = 512
 """The number of records that are processed in one step of long work (:mod:`..steps`)."""
 
-_MIN_INT64 = -0x8000000000000000
+_LEAST_USUAL_TIME, _GREATEST_USUAL_TIME = -0x8000000000000000 + 64, MAX_INT64 - 64
+"""The range of base timestamps to which the delta of one byte can be added without a check: it is at most 64."""
 
 
 class Record(NamedTuple):
@@ -166,6 +167,10 @@ def _records_in(
     `read_value` reads the values of records that end in a later chunk.
     """
     base_offset, base_timestamp, count, append_time = check_base(header)
+    if not has_usual_times(header):
+        usual = _records_in(chunks, header._replace(base_timestamp=0), read_value)
+        yield from usual if append_time is not None else _shifted(usual, base_timestamp)
+        return
     new = tuple.__new__
     data, position, limit = b"", 0, 0
     try:
@@ -199,6 +204,14 @@ def _records_in(
     except IndexError:
         raise InvalidRecordError(f"records end inside a record at {position} of {len(data)} bytes") from None
     refuse_rest(limit - position + sum(map(len, chunks)), count)
+
+
+def _shifted(records: Iterator[Record], base_timestamp: int) -> Iterator[Record]:
+    """Adds a base timestamp near the limits of 64 bits to the records' timestamps, which are deltas. As in Java, a sum
+    beyond the limit wraps.
+    """
+    for record in records:
+        yield record._replace(timestamp=wrap_int64(base_timestamp + record.timestamp))
 
 
 def read_fields(
@@ -290,20 +303,21 @@ def _cut_record(
     return Record(offset, timestamp if append_time is None else append_time, key, value, headers)
 
 
+def has_usual_times(header: BatchHeader) -> bool:
+    """Whether any delta of one byte can be added to the base timestamp without exceeding 64 bits."""
+    return _LEAST_USUAL_TIME <= header.base_timestamp <= _GREATEST_USUAL_TIME
+
+
 def check_base(header: BatchHeader) -> tuple[int, int, int, int | None]:
     """(base offset, base timestamp, number of records, append time or None) of a header.
 
-    Raises InvalidRecordError for a negative number, or if adding a delta could overflow 64 bits.
+    Raises InvalidRecordError for a negative number, or if adding a delta to the offset could overflow 64 bits.
     """
     count = header.records_count
     if count < 0:
         raise InvalidRecordError(f"Found invalid record count {count} in magic v2 batch")
     if not -(1 << 31) <= header.base_offset <= MAX_INT64 - (1 << 31):
         raise InvalidRecordError(f"base offset {header.base_offset} is out of range: its offsets could exceed 64 bits")
-    if not _MIN_INT64 + 64 <= header.base_timestamp <= MAX_INT64 - 64:
-        raise InvalidRecordError(
-            f"base timestamp {header.base_timestamp} is out of range: its timestamps could exceed 64 bits"
-        )
     append_time = header.max_timestamp if header.is_log_append_time else None
     return header.base_offset, header.base_timestamp, count, append_time
 

@@ -14,7 +14,7 @@ from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE
 from .cut_record import CutRecord
 from .errors import InvalidRecordError
 from .legacy import iterate_messages
-from .record import SMALLEST_RECORD_SIZE, check_base, read_fields, refuse_rest, section_chunks
+from .record import SMALLEST_RECORD_SIZE, check_base, has_usual_times, read_fields, refuse_rest, section_chunks
 from .varint import MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint, wrap_int64
 
 Facts = tuple[int, int, bool]
@@ -44,6 +44,10 @@ def iterate_facts(
 def facts_in(chunks: Iterable[bytes], header: BatchHeader) -> Iterator[Facts]:
     """Yields the facts of the records in `chunks`, the decompressed section of a batch. A record may span chunks."""
     base_offset, base_timestamp, count, append_time = check_base(header)
+    if not has_usual_times(header):
+        for offset, delta, has_key in facts_in(chunks, header._replace(base_timestamp=0)):
+            yield offset, delta if append_time is not None else wrap_int64(base_timestamp + delta), has_key
+        return
     source = _ChunkSource(chunks)
     data, position, limit = b"", 0, 0
     for _ in range(count):

@@ -157,6 +157,28 @@ def test_a_topic_whose_type_of_time_is_altered(both: TwoBrokers, before: str, af
     same(both, scene)
 
 
+MAX_TIME = (1 << 63) - 1
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact"])
+@pytest.mark.parametrize("before", [0, 1, 63, 64, 65, 1 << 31, (1 << 31) + 1])
+@pytest.mark.parametrize("codec", [CompressionType.NONE, CompressionType.GZIP])
+def test_times_near_the_limit_of_64_bits(both: TwoBrokers, policy: str, before: int, codec: CompressionType) -> None:
+    """The sum of base timestamp and delta wraps in Java; no such batch may stop a search by time."""
+    wanted = (MAX_TIME, MAX_TIME - before, MAX_TIME - before - 100, 5, MAX_TIMESTAMP)
+
+    def scene(side: Side) -> Any:
+        name = f"times-near-the-limit-{policy}-{before}-{codec.name}"
+        side.topic(name, 1, {"message.timestamp.after.max.ms": str(MAX_TIME), "cleanup.policy": policy})
+        answers = [
+            side.produce(name, data)["errorCode"]
+            for data in (at(MAX_TIME - before, MAX_TIME - before - 70, compression=codec), at(7, MAX_TIME - before))
+        ]
+        return answers, [offset_of(side, name, time) for time in wanted]
+
+    same(both, scene)
+
+
 def test_offsets_of_records_without_time(both: TwoBrokers) -> None:
     def scene(side: Side) -> Any:
         name = side.topic("trap-no-times")

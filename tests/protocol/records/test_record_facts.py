@@ -7,12 +7,13 @@ from collections import deque
 import pytest
 
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.records.batch import BATCH_HEADER_SIZE, read_header
+from odradek.protocol.records.batch import BASE_TIMESTAMP_POSITION, BATCH_HEADER_SIZE, INT64, read_header
 from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.errors import InvalidRecordError
 from odradek.protocol.records.record import Record, decode_records
 from odradek.protocol.records.record_facts import facts_in, iterate_facts
+from odradek.protocol.records.varint import MAX_INT64
 
 
 def random_batch(rng: random.Random) -> bytes:
@@ -93,3 +94,17 @@ def test_more_bytes_than_records_are_refused() -> None:
     for chunks in ([section, b"x"], [section + b"x"], [section, b"", b"x" * 9]):
         with pytest.raises(KafkaError, match="remain after"):
             list(facts_in(chunks, header))
+
+
+@pytest.mark.parametrize("base", [MAX_INT64, MAX_INT64 - 63, MAX_INT64 - 64, -MAX_INT64 - 1, -MAX_INT64 + 60])
+def test_timestamps_wrap_at_the_limits_of_64_bits(base: int) -> None:
+    """Java adds the delta to the base timestamp in 64 bits."""
+    deltas = [0, 1, -1, 63, -64, 64, 1 << 40, -(1 << 40)]
+    data = bytearray(
+        encode_batch([Record(i, (1 << 41) + delta, b"k", b"v", []) for i, delta in enumerate([0, *deltas])])
+    )
+    INT64.pack_into(data, BASE_TIMESTAMP_POSITION, base)
+    header = read_header(data)
+    expected = [(base + delta + (1 << 63)) % (1 << 64) - (1 << 63) for delta in deltas]
+    assert [record.timestamp for record in decode_records(data, header)] == expected
+    assert [timestamp for _, timestamp, _ in iterate_facts(data, header)] == expected
