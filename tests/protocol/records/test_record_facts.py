@@ -99,10 +99,8 @@ def test_more_bytes_than_records_are_refused() -> None:
 @pytest.mark.parametrize("base", [MAX_INT64, MAX_INT64 - 63, MAX_INT64 - 64, -MAX_INT64 - 1, -MAX_INT64 + 60])
 def test_timestamps_wrap_at_the_limits_of_64_bits(base: int) -> None:
     """Java adds the delta to the base timestamp in 64 bits."""
-    deltas = [0, 1, -1, 63, -64, 64, 1 << 40, -(1 << 40)]
-    data = bytearray(
-        encode_batch([Record(i, (1 << 41) + delta, b"k", b"v", []) for i, delta in enumerate([0, *deltas])])
-    )
+    deltas = [0, 0, 1, -1, 63, -64, 64, 1 << 40, -(1 << 40)]
+    data = bytearray(encode_batch([Record(i, (1 << 41) + delta, b"k", b"v", []) for i, delta in enumerate(deltas)]))
     INT64.pack_into(data, BASE_TIMESTAMP_POSITION, base)
     header = read_header(data)
     expected = [(base + delta + (1 << 63)) % (1 << 64) - (1 << 63) for delta in deltas]
