@@ -4,6 +4,7 @@ Owns: its two listeners, one for clients, one for the helpers of this process (:
 their own, because the advertised address may be reachable for clients only, such as the published port of a container.
 """
 
+import re
 from collections.abc import Mapping
 
 from ...broker.server.broker_server import BrokerServer
@@ -12,6 +13,22 @@ from ..in_process import InProcessBroker
 
 CLIENTS, HELPERS = "PLAINTEXT", "HELPERS"
 EVERYWHERE = ("0.0.0.0", "::")
+OF_FILES_AND_ADDRESSES = re.compile(
+    r"(.*\.)?(location|file|endpoint\.url|class\.path|listener|listener\.names?)|config\.providers.*|controller\.quorum\..*"
+    r"|process\.roles|node\.id|broker\.id"
+)
+"""Keys that name files, addresses or other nodes. Whoever starts the broker may set them. A client of the admin port
+may not, because the broker would read or write any file, or listen anywhere."""
+
+
+def is_its_own(key: str) -> bool:
+    """Whether the broker sets a key itself: its listeners and its directories."""
+    return key.split(".")[-1] in ("listeners", "map") or key in ("log.dir", "log.dirs", "metadata.log.dir")
+
+
+def is_out_of_reach(key: str) -> bool:
+    """Whether a client of the admin port may not set a key."""
+    return is_its_own(key) or OF_FILES_AND_ADDRESSES.fullmatch(key) is not None
 
 
 class ControlledBroker(InProcessBroker):
@@ -21,7 +38,7 @@ class ControlledBroker(InProcessBroker):
         """``advertised_host``: the ``host`` or ``host:port`` that clients connect to. None takes ``host``, or localhost
         if ``host`` is a wildcard address. Raises ValueError if ``configs`` set listeners or ``log.dirs``.
         """
-        wrong = sorted(key for key in configs if key.split(".")[-1] in ("listeners", "map") or key == "log.dirs")
+        wrong = sorted(filter(is_its_own, configs))
         if wrong:
             raise ValueError(f"{wrong[0]} can't be set here: use --host, --port and --advertised-host")
         super().__init__(None, configs)

@@ -9,11 +9,12 @@ from urllib.parse import unquote
 
 from ...broker.config.errors import ConfigError
 from ...client.errors import BrokerConnectionError, RequestTimedOutError
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ..in_process import InProcessBroker
 from ..inspection import TIMEOUT_S
 from ..marked_topic import marked_topic
 from ..traffic.recording import RecordingFullError
+from .controlled_broker import is_out_of_reach
 from .errors import AdminPortError
 from .kept_faults import KeptFaults
 from .kept_recording import KeptRecording
@@ -52,6 +53,11 @@ def state(control: AdminControl, _: Arguments) -> Json:
 def reset(control: AdminControl, arguments: Arguments) -> Json:
     """POST /reset: makes a new, empty broker on the same port, with ``configs`` and ``topics`` if they are given."""
     configs = arguments.get("configs", dict)
+    for key in configs or {}:
+        if is_out_of_reach(key):
+            raise AdminPortError(
+                400, f"configs: {key!r:.100} can't be set over the admin port; start the broker with it"
+            )
     topics = [marked_topic(text) for text in arguments.names("topics")]
     arguments.refuse_others()
     control.faults.clear()
@@ -378,6 +384,8 @@ def refusal(error: Exception) -> AdminPortError | None:
         return AdminPortError(404 if missing else 422, str(error))
     if isinstance(error, RecordingFullError):
         return AdminPortError(409, str(error))
-    if isinstance(error, ValueError | TypeError | ConfigError):
+    if isinstance(error, OverflowError):
+        return AdminPortError(400, f"a number is too large: {error}")
+    if isinstance(error, ValueError | TypeError | ConfigError | ProtocolError):  # Protocol: a text that can't be sent
         return AdminPortError(400, str(error))
     return None

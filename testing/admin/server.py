@@ -113,6 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
             found = json.loads(data or b"{}")
         except ValueError as error:
             raise AdminPortError(400, f"the body is not JSON: {error}") from error
+        except RecursionError:
+            raise AdminPortError(400, "the body is nested too deeply") from None
         if not isinstance(found, dict):
             raise AdminPortError(400, "the body must be a JSON object")
         return found

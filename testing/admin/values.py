@@ -4,6 +4,7 @@ Keys and values of records are text if they are UTF-8. Other bytes are base64, u
 """
 
 import base64
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +41,12 @@ class Arguments:
             value = _from_text(value, kinds)
         if isinstance(value, bool) and bool not in kinds:
             value = None
+        if isinstance(value, int) and abs(value) >= 1 << 63:
+            raise AdminPortError(400, f"{name} must have at most 64 bits")
         if isinstance(value, int) and float in kinds and not isinstance(value, bool):
             value = float(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise AdminPortError(400, f"{name} must be a finite number, not {value}")
         if value is None or not isinstance(value, kinds):
             raise AdminPortError(400, f"{name} must be {' or '.join(_names(kinds))}, not {self._values[name]!r:.100}")
         return value
