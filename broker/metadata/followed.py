@@ -119,9 +119,12 @@ class FollowedMetadata(PublishedMetadata):
                 image.last_offset, image.last_epoch = runs.last.offset, runs.last.epoch
                 image.last_timestamp_ms = max(image.last_timestamp_ms, runs.last.timestamp_ms)
 
+        def contradiction(problem: str) -> MetadataLogError:
+            return self.log.contradiction(-1 if runs.last is None else runs.last.offset, problem)
+
         records = ((one.message, one.version) for one in runs.next(delta))
         try:
-            yield from self._replayed(records, delta, position, self._preparers)
+            yield from self._replayed(records, delta, position, self._preparers, contradiction)
         except KafkaError as error:
             logger.error("could not apply all of a metadata change on this broker: %s", error)
         if runs.last is not None:

@@ -25,6 +25,7 @@ from ...protocol.records.record import iterate_records
 from .features import LATEST_KRAFT_VERSION
 
 QUORUM_STATE = "quorum-state"
+MAX_INT32 = 2**31 - 1
 NO_VOTE = -1
 
 
@@ -96,12 +97,26 @@ class QuorumState:
 
     @classmethod
     def parse(cls, text: bytes) -> "QuorumState":
-        """Parses the file's JSON. Raises ValueError."""
+        """Parses the file's JSON. Raises ValueError with what is wrong."""
+        if not text.strip():
+            raise ValueError("the file is empty")
         try:
             state = json.loads(text)
-            return cls(int(state["leaderId"]), int(state["leaderEpoch"]), int(state["data_version"]))
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"quorum-state lacks {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"it is not JSON: {error}") from None
+        if not isinstance(state, dict):
+            raise ValueError("it is not a JSON object")
+        numbers = []
+        for name, lowest, highest in (
+            ("leaderId", -1, MAX_INT32),
+            ("leaderEpoch", 0, MAX_INT32),
+            ("data_version", 0, 1),
+        ):
+            number = state.get(name)
+            if type(number) is not int or not lowest <= number <= highest:
+                raise ValueError(f"{name} must be a number from {lowest} to {highest}, not {number!r:.100}")
+            numbers.append(number)
+        return cls(*numbers)
 
     def to_json(self) -> bytes:
         """The JSON as Kafka writes it."""

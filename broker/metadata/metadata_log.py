@@ -376,4 +376,11 @@ class MetadataLog:
 def _read_state(files: Files, path: Path) -> QuorumState:
     if not files.exists(path):
         return QuorumState(leader_id=-1, leader_epoch=0, data_version=0)
-    return QuorumState.parse(files.read_file(path))
+    try:
+        return QuorumState.parse(files.read_file(path))
+    except ValueError as problem:
+        raise MetadataLogError(
+            f"{path}: {problem}. The file has the leader of the metadata log and its epoch. Nothing was changed. Put "
+            f"the file back from a copy of this directory; without one, remove it: the epoch is then that of the "
+            f"log's end, and a broker of a cluster learns both from its controllers"
+        ) from None

@@ -13,6 +13,7 @@ from ...protocol.messages.structure import Message
 from ...protocol.steps import Steps
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
+from .corruption import problem_of
 from .features import KRAFT_VERSION, SUPPORTED_FEATURES, levels_problem
 from .image import MetadataDelta, MetadataImage
 from .metadata_log import MetadataLog, PendingSnapshot
@@ -136,15 +137,26 @@ class PublishedMetadata:
         delta: MetadataDelta,
         position: Callable[[MetadataImage], None],
         preparers: Sequence[Subscriber] = (),
+        contradiction: Callable[[str], Exception] | None = None,
     ) -> Steps[None]:
-        """Steps that replay records (with their versions) into the image. ``position`` sets the image's offset."""
+        """Steps that replay records (with their versions) into the image. ``position`` sets the image's offset.
+
+        ``contradiction``: makes the error to raise for the last record if it can't be replayed; None for records that
+        this broker has decided itself.
+        """
         image = self._newest
         self._unpublished += 1
         try:
             for count, (record, version) in enumerate(records):
                 if not count % RECORDS_A_STEP:
                     yield
-                replay_aside(image, record, delta, version)
+                try:
+                    replay_aside(image, record, delta, version)
+                except Exception as error:
+                    # Any kind, as at a start: a record may break a rule that no check covers.
+                    if contradiction is None:
+                        raise
+                    raise contradiction(problem_of(record, error)) from error
             self.image = image.view()  # with the new configs, which topics need, but without the drafts
             for preparer in preparers:
                 yield from preparer(self.image, delta)

@@ -18,8 +18,10 @@ from .image import (
     ResourceType,
     TopicImage,
 )
+from .topic_names import MAX_NAME_LENGTH
 
 NO_LEADER_CHANGE = -2
+NO_EPOCH = -1
 
 
 def add_topic(image: MetadataImage, record: records.TopicRecord, delta: MetadataDelta) -> None:
@@ -33,6 +35,10 @@ def new_topic(image: MetadataImage, record: records.TopicRecord, delta: Metadata
     """The topic of a record, not yet in the image. Raises MetadataCorruption."""
     if not record.name or record.name in (".", "..") or "/" in record.name or "\0" in record.name:
         raise MetadataCorruption(f"{record.name!r} is not a topic name: its directories would lie outside log.dirs")
+    size = len(record.name.encode())
+    if size > MAX_NAME_LENGTH:
+        shown = f"{record.name[:40]!r}..."
+        raise MetadataCorruption(f"{shown} has {size:,} bytes; a topic name has {MAX_NAME_LENGTH} at most")
     if record.name in image.topics_by_name or record.topic_id in image.topics_by_id:
         raise MetadataCorruption(f"topic {record.name} with id {record.topic_id.hex()} exists already")
     topic = delta.created_topics[record.topic_id] = TopicImage(record.name, record.topic_id)
@@ -69,6 +75,11 @@ def put_partition(topic: TopicImage, record: Any, delta: MetadataDelta) -> None:
     """Adds the partition of a PartitionRecord to ``topic``, or replaces it. Raises MetadataCorruption."""
     if record.partition_id < 0:
         raise MetadataCorruption(f"topic {topic.name} can't have a partition {record.partition_id}")
+    if record.leader_epoch < NO_EPOCH or record.partition_epoch < NO_EPOCH:
+        raise MetadataCorruption(
+            f"partition {record.partition_id} of topic {topic.name} can't have leader epoch {record.leader_epoch} and "
+            f"partition epoch {record.partition_epoch}: the lowest is {NO_EPOCH}, for none"
+        )
     replicas = tuple(record.replicas)
     if record.directories and len(record.directories) != len(replicas):
         raise MetadataCorruption(f"the record has {len(record.directories)} directories for {len(replicas)} replicas")

@@ -11,6 +11,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.followed import FollowedMetadata
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.image_difference import difference
+from odradek.broker.metadata.log_reader import MetadataLogError
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -134,6 +135,27 @@ def test_batches_after_a_hole_are_fetched_again(tmp_path: Path) -> None:
         assert followed.log.log_end_offset == first + 1
         followed.log.append_fetched(log[1] + log[2], NOW_MS)
     assert segment.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        (PartitionRecord(0, b"t" * 16, [1], [1], leader=1, leader_epoch=-3), "leader epoch -3"),
+        (TopicRecord("n" * 3000, b"n" * 16), "3,000 bytes"),
+        (PartitionRecord(0, b"x" * 16, [1], [1], leader=1, leader_epoch=0), "no topic has the id"),
+    ],
+    ids=["leader epoch", "name", "topic id"],
+)
+def test_record_that_contradicts_is_named_with_its_place(tmp_path: Path, record: Message, says: str) -> None:
+    with open_service(tmp_path / "leader", crash=True) as service:
+        append_raw(service, [TopicRecord("t", b"t" * 16)])
+        offset = service.log.log_end_offset
+        append_raw(service, [record])
+        log, cluster_id = batches_of(service, 0, offset + 1), service.cluster_id
+    with following(tmp_path / "follower", cluster_id) as followed:
+        followed.log.append_fetched(log, NOW_MS)
+        with pytest.raises(MetadataLogError, match=rf"{0:020}\.log, byte \d+ \(offset {offset}\): .*{says}.*copy"):
+            run_to_end(followed.apply(offset + 1))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -286,8 +286,17 @@ def test_directory_of_another_node_is_refused(tmp_path: Path) -> None:
         (b"\x01\x02\x01\x00", "TopicRecord has no version 1"),
         (encode_record(records.TopicRecord(TOPIC, bytes(16)), 0), "topic t1 with id 0+ exists already"),
         (encode_record(records.RemoveTopicRecord(bytes(range(16))), 0), "no topic has the id"),
+        (
+            encode_record(records.PartitionRecord(1, TOPIC_ID, [0], [0], leader=0, leader_epoch=-3), 0),
+            "partition 1 of topic t1 can't have leader epoch -3.* the record is PartitionRecord",
+        ),
+        (encode_record(records.TopicRecord("n" * 3000, bytes(range(16))), 0), r"'n{40}'\.\.\. has 3,000 bytes; .* 249"),
+        (encode_record(records.TopicRecord("ä" * 125, bytes(range(16))), 0), "has 250 bytes"),
     ],
-    ids=["unknown record", "unknown frame", "unknown version", "contradiction", "contradiction of an id"],
+    ids=[
+        *("unknown record", "unknown frame", "unknown version", "contradiction", "contradiction of an id"),
+        *("negative leader epoch", "name of 3000 characters", "name of 250 bytes"),
+    ],
 )
 def test_record_that_is_not_understood_is_refused_with_its_place(tmp_path: Path, value: bytes, says: str) -> None:
     KafkaDirectory().write(tmp_path)
@@ -306,3 +315,32 @@ def test_topic_that_the_metadata_does_not_know_is_set_aside(tmp_path: Path) -> N
     directory.write(tmp_path)
     assert serve(tmp_path).offsets == []
     assert len(list(tmp_path.glob(f"{TOPIC}-0.*-stray"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b"", "the file is empty"),
+        (b"\n", "the file is empty"),
+        (b"\x00" * 80, "it is not JSON"),
+        (bytes(range(256)), "it is not JSON"),
+        (b"{", "it is not JSON"),
+        (b"[" * 100_000, "it is not JSON"),
+        (b"[1]", "it is not a JSON object"),
+        (b'{"leaderId":0,"data_version":0}', "leaderEpoch must be a number from 0 to 2147483647, not None"),
+        (b'{"leaderId":0,"leaderEpoch":-3,"data_version":0}', "leaderEpoch must .* not -3"),
+        (b'{"leaderId":0,"leaderEpoch":1e400,"data_version":0}', "leaderEpoch must .* not inf"),
+        (b'{"leaderId":"0","leaderEpoch":1,"data_version":0}', "leaderId must .* not '0'"),
+        (b'{"leaderId":0,"leaderEpoch":1,"data_version":7}', "data_version must be a number from 0 to 1, not 7"),
+    ],
+)
+def test_quorum_state_that_cannot_be_read_is_named_and_left(tmp_path: Path, text: bytes, says: str) -> None:
+    """The file may be removed: the epoch of the next start is higher than any in the log."""
+    KafkaDirectory().write(tmp_path)
+    path = tmp_path / METADATA / "quorum-state"
+    path.write_bytes(text)
+    with pytest.raises(MetadataLogError, match=rf"{METADATA}/quorum-state: {says}.*Put the file back .* remove it"):
+        serve(tmp_path)
+    assert path.read_bytes() == text
+    path.unlink()
+    serve(tmp_path)
