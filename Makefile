@@ -111,6 +111,9 @@ test-long-door: LONG = tests/door
 ## test-long-neighbours: what other clients wait beside heavy requests, every row of docs/limits.md
 test-long-neighbours: LONG = tests/scale/test_neighbours.py
 
+## test-long-loop: an hour's search of client scripts that hold the event loop for the longest time
+test-long-loop: LONG = tests/scale/test_loop_search.py
+
 ## test-long-mixed: ten minutes of members, transactions and topics made and deleted beside hostile clients
 test-long-mixed: LONG = tests/faults/test_mixed_load.py
 
@@ -129,7 +132,7 @@ test-long-platforms: LONG = tests/docker/test_platforms.py
 ## test-long-rolling: Apache Kafka's brokers replaced by ours and back under load, three times in place, once by moves
 test-long-rolling: LONG = tests/cluster/test_rolling.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers platforms)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours loop mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers platforms)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

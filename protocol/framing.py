@@ -21,6 +21,8 @@ LARGE_FRAME_BYTES = 16 * 1024
 FIRST_BUFFER_BYTES = 64 * 1024
 """The first buffer of a large frame. It is small, because a sender can announce any size without sending it (300
 connections that each announce 100 MB would otherwise take 30 GB)."""
+UNLIMITED = 1 << 31
+NOTHING = memoryview(b"")
 
 
 class Frames(NamedTuple):
@@ -40,13 +42,15 @@ UNAUTHENTICATED = Frames("sasl.server.max.receive.size", 1024)
 class FrameReader:
     """Cuts the received bytes of one connection into frames."""
 
-    __slots__ = ("_kind", "_max_frame_bytes", "_small", "large")
+    __slots__ = ("_kind", "_max_frame_bytes", "_small", "large", "left")
 
     def __init__(self, max_frame_bytes: int, kind: Frames = REQUESTS) -> None:
         """``max_frame_bytes``: the largest frame that is accepted, without its 4 bytes of size."""
         self._max_frame_bytes = max_frame_bytes
         self._kind = kind
         self._small = bytearray()
+        self.left = NOTHING
+        """The bytes that the last :meth:`feed` has not looked at. Feed them before any others."""
         self.large: GrowingBuffer | None = None
         """The buffer of a large unfinished frame, or None. If it is set, receive the next bytes into :meth:`target`."""
 
@@ -103,14 +107,16 @@ class FrameReader:
         self.large = None
         return memoryview(large.memory)
 
-    def feed(self, data: memoryview) -> list[memoryview]:
+    def feed(self, data: memoryview, most: int = UNLIMITED) -> list[memoryview]:
         """Takes received bytes; returns the frames (without their size) that they complete, in order.
 
-        A frame may be a view of ``data``: it is valid only until the caller reuses that buffer. Raises ProtocolError
-        for a negative size or one beyond the limit; the caller must then close the connection.
+        After ``most`` frames the rest of the bytes is in :attr:`left`: 256 KiB hold 65,536 frames. A frame may be a
+        view of ``data``: it is valid only until the caller reuses that buffer. Raises ProtocolError for a negative size
+        or one beyond the limit; the caller must then close the connection.
         """
+        self.left = NOTHING
         if self.large is not None:
-            return self._feed_large(data)
+            return self._feed_large(data, most)
         frames: list[memoryview] = []
         position = 0
         end = len(data)
@@ -125,6 +131,9 @@ class FrameReader:
                 break
             position = body + size
             frames.append(data[body:position])
+            if len(frames) >= most:
+                self.left = data[position:]
+                return frames
         if position < end:
             self._keep(data[position:])
         return frames
@@ -165,7 +174,7 @@ class FrameReader:
                 return
         self._small += rest
 
-    def _feed_large(self, data: memoryview) -> list[memoryview]:
+    def _feed_large(self, data: memoryview, most: int) -> list[memoryview]:
         """:meth:`feed` for an unfinished large frame, if the caller does not use :meth:`target`."""
         frame = None
         position = 0
@@ -175,7 +184,7 @@ class FrameReader:
             target[:count] = data[position : position + count]
             position += count
             frame = self.received(count)
-        rest = self.feed(data[position:]) if position < len(data) else []
+        rest = self.feed(data[position:], most) if position < len(data) else []
         return rest if frame is None else [frame, *rest]
 
     def _refused(self, size: int) -> ProtocolError:

@@ -14,12 +14,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from ...protocol.errors import ProtocolError
-from ...protocol.framing import REQUESTS, UNAUTHENTICATED, FrameReader
+from ...protocol.framing import NOTHING, REQUESTS, UNAUTHENTICATED, FrameReader
 from ..acls.acl import ANONYMOUS
 from ..timers.slices import Slices
-from .request_order import RequestOrder
+from .request_order import FRAMES_A_TURN, RequestOrder
 from .response_writer import Part, writer_of
 from .socket_reading import SocketReading
+from .turns import Turns
 
 if TYPE_CHECKING:
     from .waiting import Waiting
@@ -49,6 +50,7 @@ class Registry(Protocol):
 
     max_request_bytes: int
     receive_buffer: memoryview
+    turns: Turns
     waiting: "Waiting | None"
 
     def admit(self, connection: "Connection") -> bool:
@@ -98,7 +100,7 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         serves the frames until the client has authenticated; None: the connection counts as authenticated (PLAINTEXT).
         """
         serve_first = serve if authentication is None else authentication.start()
-        super().__init__(serve_first, slices, connections.waiting, authentication is None)
+        super().__init__(serve_first, slices, connections.turns, connections.waiting, authentication is None)
         self._connections = connections
         self.serve_request = serve
         """Serves the request of a connection that has authenticated."""
@@ -150,9 +152,16 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         return self._frames.target()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Bytes arrived: serves the frames that they complete."""
+        """Bytes arrived: serves the frames that they complete, as far as there is time in this turn."""
         if self._closing:
             return
+        began_s = self._turns.begin()
+        try:
+            self._received(nbytes)
+        finally:
+            self._turns.end(began_s)
+
+    def _received(self, nbytes: int) -> None:
         reader = self._frames
         frame = reader.whole_frame(self._connections.receive_buffer, nbytes)
         if frame is not None:
@@ -164,18 +173,39 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
                 self._serve_or_queue(frame, owned=True)
         else:
             try:
-                frames = reader.feed(self._connections.receive_buffer[:nbytes])
+                frames = reader.feed(self._connections.receive_buffer[:nbytes], FRAMES_A_TURN)
             except ProtocolError as error:
                 self.refuse(str(error))
                 return
+            left = reader.left
             if len(frames) == 1:
                 self._serve_or_queue(frames[0], False)
             else:
                 self._serve_pipelined(frames)
+            if left and not self._closing:
+                self._unread = memoryview(bytes(left))  # not before: an answer would serve them before these frames
+                self._pause_reading()
+                self._resume_next_turn()
             if self.muted is not None and self._frames.large is not None:
                 self._pause_reading()
         if not self.is_authenticated:
             self._note_held_bytes()
+
+    def _read_on(self) -> bool:
+        """Queues the next frames of bytes that have arrived earlier. Returns False if there are none."""
+        if not self._unread:
+            return False
+        try:
+            frames = self._frames.feed(self._unread, FRAMES_A_TURN)
+        except ProtocolError as error:
+            self.refuse(str(error))
+            return False
+        self._unread = self._frames.left
+        for frame in frames:
+            self._keep(frame, owned=True)
+        if self.muted is not None and self._frames.large is not None:
+            self._pause_reading()
+        return bool(frames)
 
     def eof_received(self) -> bool:
         """The client closed its side, so the connection closes."""
@@ -237,7 +267,7 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
             self.listener_name,
             reason,
         )
-        self._kept = None
+        self._kept, self._unread = None, NOTHING
         self._close_transport()
 
     def close(self) -> None:
@@ -264,7 +294,7 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
     def _note_held_bytes(self) -> None:
         """Counts the memory of what the client has sent before it has authenticated."""
         if not self._closing:
-            queued_bytes = 0 if self._kept is None else self._kept.nbytes
+            queued_bytes = self._unread.nbytes + (0 if self._kept is None else self._kept.nbytes)
             self._connections.holds(self, self._frames.held_bytes + queued_bytes + self._ciphertext_bytes)
 
     def _used(self) -> None:

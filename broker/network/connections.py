@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from ...protocol.steps import Steps
 from .connection import Connection
 from .connection_quotas import ConnectionQuotas
-from .request_order import RECEIVE_BUFFER_BYTES
+from .request_order import RECEIVE_BUFFER_BYTES, SERVE_S
+from .turns import Turns
 from .unauthenticated import Unauthenticated
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Connections:
         """
         self.max_request_bytes = max_request_bytes
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self.turns = Turns(SERVE_S)
+        """The time for requests in each turn of the event loop."""
         self.quotas = ConnectionQuotas()
         self._max_idle_ms = max_idle_ms
         self._now_ms = now_ms

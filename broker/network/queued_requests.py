@@ -85,6 +85,9 @@ class MeteredConnection(Connection):
     def buffer_updated(self, nbytes: int) -> None:
         """As in the base class. A large request asks for memory as soon as its size is known."""
         super().buffer_updated(nbytes)
+        self._ask_for_memory()
+
+    def _ask_for_memory(self) -> None:
         if self._frames.large is None or not self.is_authenticated:
             return  # the limit before authentication is small
         if not (self._is_receiving or self._is_deferred or self._closing):
@@ -189,6 +192,7 @@ class MeteredConnection(Connection):
     def _drain(self) -> None:
         super()._drain()
         self._resume_receiving()
+        self._ask_for_memory()
 
     def _hold_reading(self) -> None:
         assert self._reading is not None

@@ -11,9 +11,9 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from ...protocol.framing import NOTHING
 from ..timers.slices import SlicedWork, Slices
 from ..timers.stall_report import Served
 from ..timers.work import KindOfWork
@@ -21,6 +21,7 @@ from .frame_queue import FrameQueue
 from .memory_budget import Reservation
 from .response_writer import Part, ResponseWriter
 from .socket_reading import BACKLOG, SocketReading
+from .turns import Turns
 
 CONNECTIONS = KindOfWork("connection", "continues with the requests of a connection")
 
@@ -31,8 +32,8 @@ RECEIVE_BUFFER_BYTES = 256 * 1024
 """The buffer that all connections share. A connection reads no more while this much of its requests waits."""
 FRAMES_A_TURN = 32
 """The number of pipelined requests of one connection that are served before other connections get a turn."""
-TURN_S = 0.005
-"""The longest time that pipelined requests of one connection are served in one turn. The one in service is finished."""
+SERVE_S = 0.005
+"""The time in seconds for requests of all connections in one turn of the loop. The one in service is finished."""
 
 UNAUTHENTICATED_FRAMES = 4
 """The number of requests of a client that has not authenticated which may wait for an answer. Clients send one at a
@@ -55,6 +56,8 @@ class RequestOrder(ABC):
         "_resuming",
         "_serve_frame",
         "_slices",
+        "_turns",
+        "_unread",
         "_waits",
         "_writer",
         "arrived_ns",
@@ -68,12 +71,15 @@ class RequestOrder(ABC):
         self,
         serve: Callable[[Any, memoryview, bool], None],
         slices: Slices,
+        turns: Turns,
         waits: "Waiting | None",
         is_authenticated: bool,
     ) -> None:
-        """``serve`` is called with this object and each frame in turn. ``waits`` counts waits; None without metrics."""
+        """``serve`` is called with this object and each frame in turn. ``turns``: the time that
+        connections share. ``waits`` counts waits; None without metrics."""
         self._serve_frame = serve
         self._slices = slices
+        self._turns = turns
         self._waits = waits
         self.is_authenticated = is_authenticated
         self._writer: ResponseWriter | None = None
@@ -81,6 +87,8 @@ class RequestOrder(ABC):
         """This and the writer are set once the connection is made and admitted."""
         self._kept: FrameQueue | None = None
         """Created when a frame has to wait: an empty deque has 0.6 KiB, and most connections never need one."""
+        self._unread = NOTHING
+        """Received bytes that are not cut into frames yet: many small ones."""
         self.arrived_ns = 0
         """When the request in service arrived, if it has waited and nothing has counted that yet; else 0."""
         self._in_service = False
@@ -100,6 +108,10 @@ class RequestOrder(ABC):
         """Closes the connection because of what its client sent."""
 
     @abstractmethod
+    def _read_on(self) -> bool:
+        """Queues the next frames of bytes that have arrived earlier. Returns False if there are none."""
+
+    @abstractmethod
     def _used(self) -> None:
         """Notes that the client is not idle."""
 
@@ -117,7 +129,7 @@ class RequestOrder(ABC):
         if parts is not None:
             assert self._writer is not None
             self._writer.write(parts)
-        if self._kept and not self._draining:
+        if (self._kept or self._unread) and not self._draining:
             self._drain()
 
     def answered_in_pieces(self, parts: list[Part]) -> None:
@@ -171,7 +183,7 @@ class RequestOrder(ABC):
     @property
     def holds_frames(self) -> bool:
         """Whether received requests wait here that are not served yet."""
-        return bool(self._kept)
+        return bool(self._kept or self._unread)
 
     @property
     def is_closing(self) -> bool:
@@ -193,6 +205,10 @@ class RequestOrder(ABC):
         if self._in_service or self._kept or self._writer.is_sending:
             self._keep(frame, owned)
             return
+        if not self._turns.has_time():
+            self._keep(frame, owned)
+            self._resume_next_turn()
+            return
         self._in_service = True
         self._serve_frame(self, frame, owned)
 
@@ -202,16 +218,17 @@ class RequestOrder(ABC):
             return
         assert self._writer is not None
         self._writer.gather()
-        until_s = perf_counter() + TURN_S
+        began_s = self._turns.begin()
         try:
             for number, frame in enumerate(frames, 1):
                 self._serve_or_queue(frame, False)
-                if number < len(frames) and (number == FRAMES_A_TURN or perf_counter() >= until_s):
+                if number < len(frames) and not self._turns.may_go_on():
                     for later in frames[number:]:
                         self._keep(later, owned=False)
                     self._resume_next_turn()
                     return
         finally:
+            self._turns.end(began_s)
             self._writer.flush()
 
     def _keep(self, frame: memoryview, owned: bool) -> None:
@@ -241,9 +258,10 @@ class RequestOrder(ABC):
         """Continues after the other connections had a turn."""
         if not self._resuming:
             self._resuming = True
-            CONNECTIONS.soon(self._resume)
+            self._turns.put(self)
 
-    def _resume(self) -> None:
+    def continue_turn(self) -> None:
+        """Serves requests that waited for their turn (:class:`.turns.Waiting`)."""
         self._resuming = False
         if not self._draining:
             self._drain()
@@ -259,16 +277,22 @@ class RequestOrder(ABC):
 
     def _drain(self) -> None:
         """Serves queued frames until one stays in service, an answer must wait, or the turn is over."""
+        if (self._kept or self._unread) and not self._turns.has_time():
+            self._resume_next_turn()
+            return
+        began_s = self._turns.begin()
         self._draining = True
         served = 0
         if self._kept and len(self._kept) > 1 and self._writer is not None:
             self._writer.gather()
-        until_s = perf_counter() + TURN_S
         try:
-            while self._kept and not self._closing and not self._in_service and not self.is_sending:
-                if served == FRAMES_A_TURN or (served and perf_counter() >= until_s):
+            while not self._closing and not self._in_service and not self.is_sending:
+                if (not self._kept and not self._read_on()) or self._closing:
+                    break
+                if served == FRAMES_A_TURN or (served and not self._turns.may_go_on()):
                     self._resume_next_turn()
                     break
+                assert self._kept is not None
                 served += 1
                 frame, arrived_ns = self._kept.take()
                 self._in_service = True
@@ -278,18 +302,19 @@ class RequestOrder(ABC):
                     self._serve_kept(self._serve_frame, frame, arrived_ns)
         finally:
             self._draining = False
+            self._turns.end(began_s)
             if self._writer is not None:
                 self._writer.flush()
         if not self.is_authenticated:
             self._note_held_bytes()
-        is_full = self._kept is not None and self._kept.nbytes >= RECEIVE_BUFFER_BYTES
+        is_full = bool(self._unread) or (self._kept is not None and self._kept.nbytes >= RECEIVE_BUFFER_BYTES)
         if self._reading is not None and not is_full and self.muted is None:
             self._reading.resume(BACKLOG)
 
     def _end(self) -> None:
         """The socket is gone: ends the request in service. Its answer is dropped."""
         self._closing = True
-        self._kept = None
+        self._kept, self._unread = None, NOTHING
         if self.work is not None:
             self.work.cancel()
         if self.muted is not None:

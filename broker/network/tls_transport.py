@@ -3,7 +3,7 @@
 Owns: the order of ciphertext and plaintext, backpressure in both directions, the end of a connection. Never does:
 serving, encryption (:mod:`.tls_engine`). Invariants: a connection counts from its accept on, so that its limits and
 deadlines hold during the handshake; all connections of the loop share one buffer for received ciphertext, and the time
-for decryption in each turn (:mod:`.tls_turns`); ciphertext that a connection has not decrypted, because it has paused
+for decryption in each turn (:mod:`.turns`); ciphertext that a connection has not decrypted, because it has paused
 or waits for its turn, is copied, at most that buffer, and its socket is not read; alerts and close_notify are sent
 before the socket is closed. Source: ``SslTransportLayer``.
 
@@ -20,13 +20,15 @@ from ..timers.work import KindOfWork
 from .tls_engine import EmptyRecordsError, TlsEngine
 from .tls_handshakes import HandshakeQueue
 from .tls_records import PIECE_BYTES
-from .tls_turns import TlsTurns
+from .turns import Turns
 
 TLS = KindOfWork("tls-connection", "continues to read a TLS connection")
 
 RECEIVE_BUFFER_BYTES = 128 * 1024
 HANDSHAKE_MAX_BYTES = 256 * 1024
 """The most that a client may send before its handshake is finished: OpenSSL allows 100 KiB of certificates."""
+DECRYPT_S = 0.002
+"""The time for decryption in one turn of the loop, in seconds, with the serving of what was decrypted."""
 HANDSHAKE_RECORD = 0x16
 """The first byte of every TLS connection."""
 
@@ -81,7 +83,7 @@ class TlsLoop:
     def __init__(self) -> None:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.handshakes = HandshakeQueue()
-        self.turns = TlsTurns()
+        self.turns = Turns(DECRYPT_S)
 
 
 class TlsTransport(asyncio.BufferedProtocol):
@@ -220,7 +222,7 @@ class TlsTransport(asyncio.BufferedProtocol):
 
     # Called by the queue of connections with more ciphertext than there was time for.
 
-    def continue_decrypting(self) -> None:
+    def continue_turn(self) -> None:
         """Decrypts a piece of the ciphertext that waits, and more if no other connection waits."""
         self._waits_for_turn = False
         if not self._closing and not self._paused:
@@ -316,7 +318,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         start = 0
         try:
             while self._deliver(engine) and start < len(ciphertext):
-                if start and not turns.may_go_on(began_s):
+                if start and not turns.may_go_on():
                     self._wait_for_turn()
                     break
                 start = engine.feed(ciphertext, start)

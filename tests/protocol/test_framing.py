@@ -123,3 +123,17 @@ def test_what_is_announced_takes_no_memory_before_it_comes() -> None:
     assert reader.feed(memoryview(struct.pack(">i", 100_000_000) + bytes(20_000))) == []
     target = reader.target()
     assert len(target) < 1_000_000
+
+
+def test_many_small_frames_are_cut_a_few_at_a_time() -> None:
+    """The rest of the bytes is left, and fed again later."""
+    data = memoryview(b"".join(struct.pack(">i", 1) + bytes([number]) for number in range(100)) + b"\0\0")
+    reader = FrameReader(LIMIT)
+    frames = reader.feed(data, 30)
+    assert len(frames) == 30
+    while reader.left:
+        some = reader.feed(reader.left, 30)
+        assert 0 < len(some) <= 30
+        frames += some
+    assert [bytes(frame)[0] for frame in frames] == list(range(100))
+    assert [bytes(frame) for frame in reader.feed(memoryview(b"\0\1x"))] == [b"x"]

@@ -1,11 +1,12 @@
-"""The time that TLS connections share in a turn of the event loop, with a clock that the test sets."""
+"""The time that connections share in a turn of the event loop, with a clock that the test sets."""
 
 import asyncio
 
 import pytest
 
-from odradek.broker.network.tls_turns import TURN_S, TlsTurns
+from odradek.broker.network.turns import Turns
 
+TURN_S = 0.002
 STEP_S = TURN_S / 8
 
 
@@ -18,19 +19,19 @@ class Clock:
 
 
 class Waiting:
-    """A connection that has a number of pieces to decrypt."""
+    """A connection that has a number of pieces of work."""
 
-    def __init__(self, turns: TlsTurns, clock: Clock, pieces: int, order: list["Waiting"]) -> None:
+    def __init__(self, turns: Turns, clock: Clock, pieces: int, order: list["Waiting"]) -> None:
         self.left = pieces
         self._turns, self._clock, self._order = turns, clock, order
 
-    def continue_decrypting(self) -> None:
+    def continue_turn(self) -> None:
         began_s = self._turns.begin()
         while True:
             self._clock.now_s += STEP_S
             self.left -= 1
             self._order.append(self)
-            if not self.left or not self._turns.may_go_on(began_s):
+            if not self.left or not self._turns.may_go_on():
                 break
         self._turns.end(began_s)
         if self.left:
@@ -39,7 +40,7 @@ class Waiting:
 
 async def test_connections_take_turns_piece_by_piece() -> None:
     clock = Clock()
-    turns = TlsTurns(clock)
+    turns = Turns(TURN_S, clock)
     order: list[Waiting] = []
     first, second, third = (Waiting(turns, clock, pieces, order) for pieces in (3, 1, 2))
     for one in (first, second, third):
@@ -53,7 +54,7 @@ async def test_connections_take_turns_piece_by_piece() -> None:
 
 async def test_a_turn_ends_and_those_that_wait_leave_time_to_those_that_receive() -> None:
     clock = Clock()
-    turns = TlsTurns(clock)
+    turns = Turns(TURN_S, clock)
     order: list[Waiting] = []
     for _ in range(100):
         turns.put(Waiting(turns, clock, 2, order))
@@ -70,11 +71,11 @@ async def test_a_turn_ends_and_those_that_wait_leave_time_to_those_that_receive(
 
 async def test_an_error_of_one_connection_stops_no_other() -> None:
     clock = Clock()
-    turns = TlsTurns(clock)
+    turns = Turns(TURN_S, clock)
     order: list[Waiting] = []
 
     class Failing:
-        def continue_decrypting(self) -> None:
+        def continue_turn(self) -> None:
             raise ValueError("a bug")
 
     turns.put(Failing())
