@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ..acls.acl import AclOperation
+from ..acls.acl import ANONYMOUS, AclOperation
 from ..dispatch.request import Access, Reply, RequestContext
 from ..fetch.answer import (
     LEADER_SINCE,
@@ -36,7 +36,7 @@ from ..fetch.answer import (
 )
 from ..fetch.partition_read import FetchingFollower, FetchLimits, PartitionRead, RackedConsumer
 from ..fetch.read import FetchRead, read_in_steps, read_partitions, second_read
-from ..fetch.session import FetchContext, PartitionKey, SessionPartition
+from ..fetch.session import FetchContext, Owner, PartitionKey, SessionPartition
 from ..fetch.wait import FetchWait, Source
 from ..server.broker import Broker
 
@@ -80,8 +80,20 @@ def _session(
 ) -> FetchContext:
     by_id = context.api_version >= 13
     return broker.fetch_sessions.context(
-        request.session_id, request.session_epoch, wanted, _forgotten(request), by_id, context.now_ms
+        request.session_id,
+        request.session_epoch,
+        wanted,
+        _forgotten(request),
+        by_id,
+        context.now_ms,
+        _owner(request, context),
     )
+
+
+def _owner(request: FetchRequest, context: RequestContext) -> Owner:
+    """Who opens a session: a broker (the request was checked for CLUSTER_ACTION), a user, or a client's address."""
+    is_follower = max(request.replica_id, request.replica_state.replica_id) >= 0
+    return Owner(context.client_host if context.principal == ANONYMOUS else context.principal, is_follower)
 
 
 def _limits(broker: Broker, request: FetchRequest, context: RequestContext) -> FetchLimits:

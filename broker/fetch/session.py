@@ -2,14 +2,16 @@
 
 Pure. Owns: the cache of sessions and the values last sent to each client. Never does: I/O, reading logs, a clock.
 Invariants: a session's epoch is the next one expected; at most ``max_sessions`` exist, with at most MOST_PARTITIONS
-partitions together; a session has requests with topic ids or requests with names, never both. Source: KIP-227, KIP-516;
-``FetchSession.scala`` and ``FetchManager``.
+partitions together; a session has requests with topic ids or requests with names, never both; consumers leave room for
+followers, and one owner of sessions for the others. Source: KIP-227, KIP-516; ``FetchSession.scala``
+(``FetchSessionCacheShard.tryEvict``) and ``FetchManager``. The shares of owners are ours.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...protocol.errors import ErrorCode
 
@@ -22,6 +24,9 @@ FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
 MOST_PARTITIONS = 1 << 17
 """The maximum of partitions of all sessions together: about 50 MB. Kafka limits only the number of sessions."""
+
+EVICTED_AT_ONCE = 16
+"""The most sessions that make room for a new one: 0.3 ms each. Then the client fetches without one, and asks again."""
 
 PartitionKey = tuple[bytes, str, int]
 """(topic id or 16 zero bytes, topic name or "", partition index): identifies a partition in the request."""
@@ -117,15 +122,31 @@ class SessionPartition:
         return answer
 
 
+class Owner(NamedTuple):
+    """Who opens a session. ``name``: the principal, or the address of a client that has none."""
+
+    name: str
+    is_follower: bool = False
+
+
+ANYONE = Owner("")
+
+
 class FetchSession:
     """One client's session."""
 
-    __slots__ = ("created_ms", "epoch", "last_used_ms", "partitions", "session_id", "uses_topic_ids")
+    __slots__ = ("created_ms", "epoch", "last_used_ms", "owner", "partitions", "session_id", "uses_topic_ids")
 
     def __init__(
-        self, session_id: int, uses_topic_ids: bool, partitions: dict[PartitionKey, SessionPartition], now_ms: int
+        self,
+        session_id: int,
+        uses_topic_ids: bool,
+        partitions: dict[PartitionKey, SessionPartition],
+        now_ms: int,
+        owner: Owner,
     ) -> None:
         self.session_id = session_id
+        self.owner = owner
         self.uses_topic_ids = uses_topic_ids
         self.partitions = partitions
         self.epoch = INITIAL_EPOCH + 1
@@ -187,17 +208,18 @@ class FetchSessionCache:
         forgotten: list[PartitionKey],
         uses_topic_ids: bool,
         now_ms: int,
+        owner: Owner = ANYONE,
     ) -> FetchContext:
         """Opens, continues or closes the session of a request. Returns what the request fetches.
 
-        A new session stores ``wanted`` itself, not a copy.
+        A new session stores ``wanted`` itself, not a copy. ``owner``: who sent the request.
         """
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION_ID:
                 self._sessions.pop(session_id, None)
             session = None
             if epoch == INITIAL_EPOCH:
-                session = self._open(wanted, uses_topic_ids, now_ms)
+                session = self._open(wanted, uses_topic_ids, now_ms, owner)
             return FetchContext(list(wanted.values()), session, incremental=False)
         session = self._sessions.get(session_id)
         if session is None:
@@ -243,24 +265,64 @@ class FetchSessionCache:
         return sum(len(session.partitions) for session in self._sessions.values())
 
     def _open(
-        self, wanted: dict[PartitionKey, SessionPartition], uses_topic_ids: bool, now_ms: int
+        self, wanted: dict[PartitionKey, SessionPartition], uses_topic_ids: bool, now_ms: int, owner: Owner
     ) -> FetchSession | None:
-        """A new session; None if the cache is full of sessions in use (the client then fetches without one)."""
-        if len(self._sessions) >= self._max_sessions and not self._evict(now_ms):
+        """A new session; None if the cache has no room for it (the client then fetches without one)."""
+        if len(wanted) > self._max_partitions:
             return None
-        while self._partitions() + len(wanted) > self._max_partitions:
-            if not self._evict(now_ms):
+        evicted = 0
+        while len(self._sessions) >= self._max_sessions or self._partitions() + len(wanted) > self._max_partitions:
+            if evicted == EVICTED_AT_ONCE:
                 return None
+            evicted += 1
+            victim = self._stale(now_ms) or self._less_valuable(owner, len(wanted), now_ms)
+            victim = victim or self._of_largest_share(owner, len(wanted))
+            if victim is None:
+                return None
+            del self._sessions[victim.session_id]
         session_id = self._random.randrange(1, 2**31)
         while session_id in self._sessions:
             session_id = self._random.randrange(1, 2**31)
-        session = FetchSession(session_id, uses_topic_ids, wanted, now_ms)
+        session = FetchSession(session_id, uses_topic_ids, wanted, now_ms, owner)
         self._sessions[session_id] = session
         return session
 
-    def _evict(self, now_ms: int) -> bool:
+    def _stale(self, now_ms: int) -> FetchSession | None:
+        """The least recently used session, if it was not used for a long time."""
         oldest = min(self._sessions.values(), key=lambda session: session.last_used_ms, default=None)
-        if oldest is None or now_ms - oldest.last_used_ms <= self._eviction_ms:
-            return False
-        del self._sessions[oldest.session_id]
-        return True
+        return None if oldest is None or now_ms - oldest.last_used_ms <= self._eviction_ms else oldest
+
+    def _less_valuable(self, owner: Owner, size: int, now_ms: int) -> FetchSession | None:
+        """By Kafka's rule, a session that makes room for a more valuable new one with ``size`` partitions.
+
+        A session of a follower is more valuable than one of a consumer, and then one with more partitions. A session
+        that was opened lately stays, unless it is a consumer's and makes room for a follower's.
+        """
+        cheapest = min(
+            (
+                session
+                for session in self._sessions.values()
+                if session.last_used_ms - session.created_ms > self._eviction_ms
+                or (owner.is_follower and not session.owner.is_follower)
+            ),
+            key=lambda session: (session.owner.is_follower, len(session.partitions), session.session_id),
+            default=None,
+        )
+        if cheapest is None or (owner.is_follower, size) <= (cheapest.owner.is_follower, len(cheapest.partitions)):
+            return None
+        return cheapest
+
+    def _of_largest_share(self, owner: Owner, size: int) -> FetchSession | None:
+        """The least recently used session of the consumer that takes the most room, if that consumer would still take
+        at least as much as the owner of the new session.
+        """
+        is_full = len(self._sessions) >= self._max_sessions
+        shares: Counter[Owner] = Counter()
+        for session in self._sessions.values():
+            shares[session.owner] += 1 if is_full else len(session.partitions)
+        others = [one for one in shares if not one.is_follower and one != owner]
+        largest = max(others, key=shares.__getitem__, default=None)
+        if largest is None or shares[largest] <= shares[owner] + (1 if is_full else size):
+            return None
+        own = (session for session in self._sessions.values() if session.owner == largest)
+        return min(own, key=lambda session: session.last_used_ms)

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from odradek.broker.fetch.session import FetchSessionCache, PartitionKey, SessionPartition
+from odradek.broker.fetch.session import EVICTED_AT_ONCE, FetchSessionCache, Owner, PartitionKey, SessionPartition
 from odradek.protocol.errors import ErrorCode
 
 EVICTION_MS = 120_000
@@ -105,3 +105,80 @@ def test_all_sessions_together_have_a_bounded_number_of_partitions() -> None:
     assert (
         sessions.context(first, 1, by_key(), [], False, EVICTION_MS + 1).error == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     )
+
+
+FOLLOWER, OTHER_FOLLOWER = Owner("User:broker", True), Owner("User:broker-2", True)
+ALICE, BOB, STRANGER = Owner("User:alice"), Owner("User:bob"), Owner("10.0.0.9")
+
+
+def opened(sessions: FetchSessionCache, owner: Owner, now_ms: int = 0, size: int = 1) -> int:
+    """Opens a session; returns its id, 0 if there was no room."""
+    return sessions.context(0, 0, by_key(*map(want, range(size))), [], False, now_ms, owner).session_id
+
+
+def shares(sessions: FetchSessionCache) -> dict[Owner, int]:
+    found: dict[Owner, int] = {}
+    for session in sessions:
+        found[session.owner] = found.get(session.owner, 0) + 1
+    return found
+
+
+def test_a_consumer_that_fills_the_cache_leaves_room_for_followers() -> None:
+    """As in Kafka: a follower's session takes the place of a consumer's, the smallest first, not of a follower's."""
+    sessions = cache(slots=3)
+    large, small = opened(sessions, ALICE, size=9), opened(sessions, ALICE, size=2)
+    opened(sessions, ALICE, size=3)
+    assert opened(sessions, FOLLOWER) != 0
+    assert sessions.context(small, 1, by_key(), [], False, 1, ALICE).error == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert sessions.context(large, 1, by_key(), [], False, 1, ALICE).error == ErrorCode.NONE
+    assert opened(sessions, OTHER_FOLLOWER) != 0
+    assert opened(sessions, FOLLOWER) != 0
+    assert opened(sessions, OTHER_FOLLOWER) == 0
+    assert opened(sessions, ALICE, size=100) == 0
+    assert shares(sessions) == {FOLLOWER: 2, OTHER_FOLLOWER: 1}
+
+
+def test_a_larger_session_takes_the_place_of_an_old_smaller_one() -> None:
+    """As in Kafka, if the smaller one was used for longer than the eviction time after it was opened."""
+    sessions = cache(slots=1)
+    first = opened(sessions, ALICE, size=2)
+    assert opened(sessions, ALICE, 1, size=3) == 0
+    sessions.context(first, 1, by_key(), [], False, EVICTION_MS + 1, ALICE)
+    assert opened(sessions, ALICE, EVICTION_MS + 2, size=2) == 0
+    assert opened(sessions, ALICE, EVICTION_MS + 2, size=3) != 0
+
+
+def test_whoever_fills_the_cache_fills_only_a_share() -> None:
+    """Another user gets sessions up to the same share; the least recently used ones of the first user make room."""
+    sessions = cache(slots=100)
+    of_alice = [opened(sessions, ALICE, now_ms) for now_ms in range(100)]
+    assert all(of_alice)
+    of_bob = [opened(sessions, BOB, 200) for _ in range(100)]
+    assert of_bob.count(0) == 50
+    assert shares(sessions) == {ALICE: 50, BOB: 50}
+    assert sessions.context(of_alice[0], 1, by_key(), [], False, 201).error == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert sessions.context(of_alice[99], 1, by_key(), [], False, 201).error == ErrorCode.NONE
+    assert [opened(sessions, STRANGER, 202) != 0 for _ in range(40)].count(True) == 33
+    assert opened(sessions, ALICE, 203) == 0
+
+
+def test_a_share_of_the_partitions_is_left_to_others() -> None:
+    sessions = FetchSessionCache(1000, EVICTION_MS, Random(1), max_partitions=100)
+    for _ in range(10):
+        assert opened(sessions, ALICE, size=10) != 0
+    assert opened(sessions, ALICE, size=10) == 0
+    assert opened(sessions, BOB, size=40) != 0
+    assert opened(sessions, BOB, size=40) == 0
+    assert opened(sessions, BOB, size=101) == 0
+    assert shares(sessions) == {ALICE: 6, BOB: 1}
+
+
+def test_few_sessions_are_evicted_at_once() -> None:
+    sessions = FetchSessionCache(1000, EVICTION_MS, Random(1), max_partitions=100)
+    for _ in range(100):
+        opened(sessions, ALICE)
+    assert opened(sessions, FOLLOWER, size=50) == 0
+    assert len(sessions) == 100 - EVICTED_AT_ONCE
+    while not opened(sessions, FOLLOWER, size=50):
+        pass
+    assert shares(sessions) == {ALICE: 50, FOLLOWER: 1}
