@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.security.canonical_host import network_of
 from ...protocol.steps import Result, Steps
+from ..acls.acl import ANONYMOUS
 from ..quotas.client_quota import ClientQuota, QuotaSensor
 from ..quotas.client_quotas import ClientQuotas
+from ..quotas.sensors import Owner
 from .request import RequestContext
 from .route import ForwardingRoute, Route
 
@@ -60,6 +63,8 @@ class Charge:
         self._quotas = charging.quotas
         self._user = context.principal.partition(":")[2]
         self._client_id = context.client_id or ""
+        is_stranger = context.principal == ANONYMOUS
+        self._owner = Owner(network_of(context.client_host)) if is_stranger else Owner(context.principal, True)
         self._size = size
         self._spent_ns = 0
         self._begun_ns: int | None = charging.clock_ns()
@@ -239,4 +244,4 @@ class Charge:
         self._mute_ms = quota.throttle_ms(self._sensor(quota), spent_ns / NS_A_PERCENT, now_ms)
 
     def _sensor(self, quota: ClientQuota) -> QuotaSensor:
-        return quota.sensor(self._user, self._client_id, self._charging.now_ms())
+        return quota.sensor(self._user, self._client_id, self._charging.now_ms(), self._owner)

@@ -9,7 +9,7 @@ from math import floor, inf
 from typing import NamedTuple
 
 from .entities import UNLIMITED, EntityQuotas, Tags
-from .sensors import Sensors
+from .sensors import ANYONE, Owner, Sensors
 from .token_bucket import TokenBucket
 from .windows import Average, Rate
 
@@ -79,10 +79,10 @@ class ClientQuota:
         """Whether any quota of this kind is set. If none is, nothing is measured."""
         return self.entities.levels != 0
 
-    def sensor(self, user: str, client_id: str, now_ms: int) -> QuotaSensor:
-        """The sensor for a request's user and client id, with its current limit set."""
+    def sensor(self, user: str, client_id: str, now_ms: int, owner: Owner = ANYONE) -> QuotaSensor:
+        """The sensor for a request's user and client id, with its current limit set. ``owner``: who sent it."""
         tags: Tags = self.entities.tags(user, client_id)
-        sensor = self.sensors.use(tags, now_ms)
+        sensor = self.sensors.use(tags, now_ms, owner)
         if sensor.generation != self.entities.generation or sensor is self.sensors.shared:
             sensor.limit = self.entities.limit(tags)
             sensor.generation = self.entities.generation

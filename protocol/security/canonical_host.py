@@ -24,3 +24,17 @@ def canonical_host(text: str) -> str:
         return text
     mapped = address.ipv4_mapped
     return str(address if mapped is None else mapped)
+
+
+@lru_cache(CACHED_HOSTS)
+def network_of(text: str) -> str:
+    """The network that one client may have all addresses of: the first 64 bits of an IPv6 address; else the address."""
+    host = canonical_host(text)
+    if ":" not in host:
+        return host
+    from ipaddress import AddressValueError, IPv6Address  # as above
+
+    try:
+        return IPv6Address(host.partition("%")[0]).exploded[:19]
+    except AddressValueError:
+        return host

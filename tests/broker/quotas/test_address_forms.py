@@ -9,7 +9,7 @@ from odradek.broker.quotas.client_quota import QuotaWindows
 from odradek.broker.quotas.client_quotas import CONNECTION_KEY
 from odradek.broker.quotas.connection_rates import ConnectionRates
 from odradek.broker.quotas.entities import IP
-from odradek.protocol.security.canonical_host import canonical_host
+from odradek.protocol.security.canonical_host import canonical_host, network_of
 
 FORMS = [
     ("0:0:0:0:0:0:0:1", "::1"),
@@ -42,3 +42,10 @@ def test_what_is_not_an_address_stays_as_it_is() -> None:
         assert canonical_host(text) == text
         assert not is_address(text)
         assert canonical(text) is None
+
+
+def test_a_network_is_what_one_client_may_have_all_addresses_of() -> None:
+    assert network_of("2001:db8:0:1::5") == network_of("2001:db8:0:1:ffff::") != network_of("2001:db8:0:2::5")
+    assert network_of("10.0.0.1") == network_of("::ffff:10.0.0.1") != network_of("10.0.0.2")
+    assert network_of("fe80::1%eth0") == network_of("fe80::2%eth0")
+    assert network_of("a:b") == "a:b"

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.broker.quotas.client_quota import ClientQuota, QuotaSensor, QuotaWindows
 from odradek.broker.quotas.entities import UNLIMITED, EntityQuotas
-from odradek.broker.quotas.sensors import EXPIRY_MS, NAME_CHARACTERS, Sensors
+from odradek.broker.quotas.sensors import EXPIRY_MS, LOOK_MS, MAX_OWNERS, NAME_CHARACTERS, Owner, Sensors
 
 WINDOWS = QuotaWindows(11, 1_000)
 MOST = 3
@@ -68,3 +68,82 @@ def test_a_quota_that_is_not_a_number_throttles_no_client() -> None:
     quota = ClientQuota(WINDOWS)
     quota.entities.set([("client-id", "c")], float("nan"))
     assert quota.throttle_ms(quota.sensor("", "c", 0), 10**9, 0) == 0
+
+
+ALICE, BOB = Owner("User:alice", True), Owner("User:bob", True)
+STRANGER, OTHER_STRANGER = Owner("10.0.0.1"), Owner("10.0.0.2")
+MANY = 100
+
+
+def filled(owner: Owner) -> Sensors[QuotaSensor]:
+    """A full table, all of one owner, each with something recorded."""
+    sensors = Sensors(lambda: QuotaSensor(WINDOWS), MANY)
+    for number in range(MANY):
+        sensors.use(("", f"filling-{number}"), number, owner).rate.record(1, number)
+    return sensors
+
+
+def own_sensors(sensors: Sensors[QuotaSensor], owner: Owner, now_ms: int = 1_000) -> int:
+    """How many of many new names of an owner get a sensor of their own."""
+    used = [sensors.use(("", f"{owner.name}-{number}"), now_ms, owner) for number in range(MANY)]
+    for sensor in used:
+        sensor.rate.record(1, now_ms)
+    assert len(sensors) <= MANY
+    return sum(sensor is not sensors._shared.get(owner) for sensor in used)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (ALICE, BOB, MANY // 2),
+        (STRANGER, OTHER_STRANGER, MANY // 2),
+        (STRANGER, ALICE, MANY),
+        (ALICE, STRANGER, 0),
+        (ALICE, ALICE, 0),
+        (STRANGER, STRANGER, 0),
+    ],
+)
+def test_whoever_fills_the_table_fills_only_a_share(first: Owner, second: Owner, expected: int) -> None:
+    assert own_sensors(filled(first), second) == expected
+
+
+def test_an_owner_beyond_its_share_makes_no_other_owner_pay() -> None:
+    sensors = filled(STRANGER)
+    for number in range(1_000):
+        sensors.use(("", f"more-{number}"), 200, STRANGER).rate.record(10**6, 200)
+    of_other = sensors.use(("", "new"), 1_000, OTHER_STRANGER)
+    assert of_other is not sensors.shared
+    assert of_other.rate.rate(1_000) == 0
+
+
+def test_the_recently_used_sensors_of_the_largest_owner_stay() -> None:
+    sensors = filled(ALICE)
+    kept = sensors.use(("", "filling-0"), 500, ALICE)
+    own_sensors(sensors, BOB)
+    assert sensors.use(("", "filling-0"), 1_001, ALICE) is kept
+
+
+def test_a_sensor_that_several_use_belongs_to_the_first() -> None:
+    sensors = filled(ALICE)
+    own_sensors(sensors, BOB, 1_000 + LOOK_MS)
+    assert len(sensors._owned[ALICE]) == len(sensors._owned[BOB]) == MANY // 2
+    for tags in list(sensors._owned[ALICE]):
+        sensors.use(tags, 2_000, BOB)
+    assert len(sensors._owned[ALICE]) == MANY // 2
+
+
+def test_owners_with_a_shared_sensor_are_bounded() -> None:
+    sensors = filled(ALICE)
+    for number in range(3 * MAX_OWNERS):
+        sensors.use(("", f"x{number}"), 1_000, Owner(f"10.1.{number // 250}.{number % 250}")).rate.record(1, 1_000)
+    assert len(sensors._shared) <= MAX_OWNERS + 1
+    assert len(sensors) == MANY
+
+
+def test_removed_sensors_leave_nothing_behind() -> None:
+    sensors = filled(STRANGER)
+    own_sensors(sensors, ALICE)
+    for number in range(MANY):
+        sensors.use(("", f"late-{number}"), 2 * EXPIRY_MS, BOB)
+    assert sum(map(len, sensors._owned.values())) == len(sensors._owner_of) == len(sensors) == MANY
+    assert not sensors._strange
