@@ -18,7 +18,7 @@ import base64
 import contextlib
 import hmac
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 
 from prometheus_client.exposition import choose_encoder
@@ -72,9 +72,11 @@ class MetricsEndpoint:
         self._awaited: dict[asyncio.StreamWriter, None] = {}
         """The connections whose request is awaited, the oldest first."""
 
-    async def start(self, host: str, port: int) -> int:
-        """Starts to listen. Returns the port. Raises OSError."""
-        self._server = await asyncio.get_running_loop().create_server(self._accept, host, port)
+    async def start(self, host: str, port: int, hosts: Sequence[str] = ()) -> int:
+        """Starts to listen. ``hosts``: the addresses of ``host``, if it is one for all interfaces. Returns the port.
+        Raises OSError.
+        """
+        self._server = await asyncio.get_running_loop().create_server(self._accept, list(hosts) or host, port)
         bound: int = self._server.sockets[0].getsockname()[1]
         logger.info("metrics at %s://%s:%d/metrics", "http" if self._over_tls is None else "https", host, bound)
         return bound

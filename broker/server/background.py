@@ -21,7 +21,7 @@ from ...storage.log.log import Log
 from ..cleaner.worker_code import WorkerCode
 from ..config.server_config import ServerConfig
 from ..metrics.replica_state import IsrChanges
-from ..network.listening import BindError
+from ..network.listening import BindError, wildcard_hosts
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
@@ -163,7 +163,9 @@ class Background:
         credentials = config.get_string("odradek.metrics.credentials")
         self._metrics = MetricsEndpoint(JoinedSources(*sources), self._unready, credentials, over_tls)
         try:
-            self.metrics_port = await self._metrics.start(*host_and_port(address))
+            host, port = host_and_port(address)
+            hosts = wildcard_hosts(host) if port else ()  # two sockets would get two ports of the system's choice
+            self.metrics_port = await self._metrics.start(host, port, hosts)
         except OSError as error:
             raise BindError(f"odradek.metrics.listener={address} can't be bound: {error.strerror}") from error
         if self.metrics_tls is not None:

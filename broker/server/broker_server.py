@@ -158,7 +158,7 @@ class BrokerServer:
         config = self._config
         role = self._waiting_role = self._role()
         for listener in config.listeners:
-            self._bound.append(bind(listener))
+            self._bound.append(bind(listener, config.listeners))
             self._undo.callback(self._bound[-1].close)
         advertised = endpoints(config.advertised_listeners, self._bound)
         shares = descriptor_shares(more=len(config.log_dirs) + 1)  # their locks
