@@ -47,6 +47,8 @@ class KnownControllers:
         self._silent: Address | None = None
         """A controller that hung; None after it answers, a newer leader epoch, or :data:`DOUBTS` attempts."""
         self._doubts = 0
+        self._problems: dict[Address, str] = {}
+        """The last problem of each controller since the metadata arrived."""
         self.leader_id = NO_LEADER
         self.leader_epoch = 0
 
@@ -108,6 +110,19 @@ class KnownControllers:
         leader until they have elected another one."""
         self.failed(address)
         self._silent, self._doubts = address, 0
+
+    def has_problem(self, address: Address, problem: str) -> None:
+        """Notes why a controller has sent no metadata: its answer, or the error of the connection."""
+        self._problems[address] = problem
+
+    def has_sent_metadata(self) -> None:
+        """Forgets the problems: the metadata arrives."""
+        self._problems.clear()
+
+    @property
+    def problems(self) -> str:
+        """What is known of each controller that was asked since the metadata has arrived."""
+        return "; ".join(self._problems.values())
 
     def _doubt(self) -> None:
         self._doubts += 1

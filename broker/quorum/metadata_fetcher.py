@@ -110,14 +110,16 @@ class MetadataFetcher:
             else:
                 self._controllers.failed(address)
             self._observer.lost_connection()
-            return Retry(RECONNECT_MS, str(error))
+            step = Retry(RECONNECT_MS, str(error))
+        if isinstance(step, Retry):
+            self._controllers.has_problem(address, step.reason)
         return step
 
     async def _take(self, step: Retry | Append | Truncate | SnapshotPiece) -> None:
         """Carries out what an answer asks for. Raises KafkaError, OSError, MetadataLogError."""
         if isinstance(step, Retry):
             if step.delay_ms:
-                self._complaint.complain(step.reason)
+                self._complaint.complain(self._controllers.problems)
             await asyncio.sleep(step.delay_ms / 1000)
             return
         if not self._store(step):
@@ -166,6 +168,7 @@ class MetadataFetcher:
 
     def _arrived(self) -> None:
         self.arrived_s = time.monotonic()
+        self._controllers.has_sent_metadata()
         self._complaint.resolved()
 
     async def _apply(self) -> None:

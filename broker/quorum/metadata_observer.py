@@ -14,7 +14,7 @@ from ...protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ...protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
 from ..metadata.snapshot_files import SnapshotId
-from .known_controllers import Address, KnownControllers
+from .known_controllers import NO_LEADER, Address, KnownControllers
 from .permissions import described
 
 MAX_WAIT_MS = 500
@@ -144,7 +144,7 @@ class MetadataObserver:
         leader = partition.current_leader
         moved = self._controllers.take_leader(leader.leader_id, leader.leader_epoch, said_by)
         if partition.error_code in LEADER_MOVED:
-            return Retry(0 if moved else RETRY_MS, "another controller is active")
+            return Retry(0 if moved else RETRY_MS, _who_is_active(leader.leader_id, said_by))
         if partition.error_code:
             return _refused(partition.error_code)
         return self._follow(partition)
@@ -211,6 +211,14 @@ class MetadataObserver:
     def lost_connection(self) -> None:
         """The request was not answered: a snapshot that was being downloaded begins anew, perhaps at another node."""
         self._snapshot = None
+
+
+def _who_is_active(leader_id: int, said_by: Address | None) -> str:
+    """What the answer of a controller that is not active says about the active one."""
+    sender = "a controller" if said_by is None else str(said_by)
+    if leader_id == NO_LEADER:
+        return f"{sender} knows no active controller (none is elected while a majority of the voters is down)"
+    return f"{sender} is not active, and names node {leader_id} as the active controller"
 
 
 def _refused(code: int) -> Retry:

@@ -141,6 +141,26 @@ def test_broker_without_any_controller_serves_what_it_leads(
         goes_on(acknowledged)
 
 
+def test_log_says_what_is_known_of_each_controller_if_two_of_three_are_dead(
+    controllers: RealControllers, broker: OurBroker
+) -> None:
+    alive, *dead = controllers.nodes
+    for one in dead:
+        one.kill()
+
+    def lines() -> list[str]:
+        return [line for line in broker.log().splitlines() if CANT_FOLLOW in line and "knows no active" in line]
+
+    [line, *_] = eventually("the broker says what it knows", lines)
+    assert f"127.0.0.1:{alive.port} knows no active controller" in line
+    for one in dead:
+        assert f"127.0.0.1:{one.port}" in line
+    assert "another controller is active" not in broker.log()
+    for one in dead:
+        one.start()
+    create(broker, "with-a-majority-again")
+
+
 def test_connections_that_break_in_any_way_are_opened_anew_within_the_session(tmp_path: Path) -> None:
     """There is one controller behind a proxy, as a bootstrap server."""
     with ExitStack() as stack:

@@ -238,8 +238,19 @@ def test_standby_names_the_leader_and_it_is_asked_at_once() -> None:
     observer, known = observing()
     response = fetched(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=FetchResponse.LeaderIdAndEpoch(5, 9))
     response.node_endpoints = [FetchResponse.NodeEndpoint(5, "127.0.0.1", 9005)]
-    assert observer.take_fetch(response) == Retry(0, "another controller is active")
+    reason = "127.0.0.1:9006 is not active, and names node 5 as the active controller"
+    assert observer.take_fetch(response, Address("127.0.0.1", 9006)) == Retry(0, reason)
     assert known.active == Address("127.0.0.1", 9005)
+
+
+def test_standby_that_knows_no_leader_is_quoted() -> None:
+    observer, _ = observing()
+    response = fetched(
+        error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=FetchResponse.LeaderIdAndEpoch(-1, 9)
+    )
+    step = observer.take_fetch(response, Address("127.0.0.1", 9006))
+    assert isinstance(step, Retry)
+    assert step.reason.startswith("127.0.0.1:9006 knows no active controller")
 
 
 def test_snapshot_that_is_gone_is_given_up() -> None:
