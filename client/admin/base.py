@@ -107,7 +107,8 @@ class AdminBase:
         self._cluster.metadata.brokers = {node.node_id: node for node in described.brokers}
 
     async def _controller_call(self, request: Message, response_type: type[Response]) -> Response:
-        """Sends a request to the controller that the metadata names. If it is unreachable, refreshes the metadata once.
+        """Sends a request to the controller that the metadata names. If it is unreachable, refreshes the metadata once,
+        then asks any other node. (Brokers forward the request; what they name as the controller is any one of them.)
 
         A node that stopped being the active controller answers NOT_CONTROLLER. Then the metadata is refreshed and the
         request is sent again, until ``default_api_timeout_ms`` is over.
@@ -120,7 +121,7 @@ class AdminBase:
                 connection = await self._cluster.controller()
             except BrokerConnectionError:
                 await self._learn_nodes()
-                connection = await self._cluster.controller()
+                connection = await self._cluster.controller_or_any()
             response = await connection.call(request, response_type, timeout_ms=self._timeout_ms)
             delay_s = self._cluster.backoff_s(attempts)
             if not error_codes(response) & REFUSALS[self._endpoint_type] or loop.time() + delay_s >= deadline:

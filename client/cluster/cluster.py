@@ -348,6 +348,14 @@ class Cluster:
             return await self.connection(controller_id)
         return await self.any_connection()
 
+    async def controller_or_any(self) -> BrokerConnection:
+        """As :meth:`controller`; a connection to another broker if the named one can't be reached. It may be dead: the
+        controllers name it in the metadata until its session has ended."""
+        try:
+            return await self.controller()
+        except BrokerConnectionError:
+            return await self.any_connection()
+
     def learn_broker(self, node_id: int, host: str, port: int) -> None:
         """Adds a broker from a FindCoordinator response, unless the metadata has it. The next Metadata replaces it."""
         self.metadata.brokers.setdefault(node_id, BrokerAddress(node_id, host, port))

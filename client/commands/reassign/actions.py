@@ -14,7 +14,7 @@ from ....protocol.errors import ErrorCode
 from ...types import TopicPartition
 from ..java_errors import java_message
 from ..running import CommandError
-from .moves import move_text, places, start_moves
+from .moves import known_log_dirs, move_text, places, start_moves
 from .plan import ReassignmentPlan, Replica, check_plan, listed, plan_text
 from .throttles import clear_throttles, proposed_moves, throttle_log_dir_moves, throttle_moves
 
@@ -106,7 +106,7 @@ async def execute(admin: ReassignAdmin, plan: ReassignmentPlan, options: Executi
         raise CommandError(f"Unknown broker id {unknown[0]}")
     current = await _replicas_of(admin, plan)
     replicas = [Replica(broker, part) for part, brokers in current.items() for broker in brokers if broker in known]
-    log_dirs = {one: place.current for one, place in (await places(admin, replicas)).items() if place.current}
+    log_dirs = await known_log_dirs(admin, replicas)
     click.echo(
         f"Current partition replica assignment\n\n{plan_text(current, log_dirs)}\n\n"
         "Save this to use as the --reassignment-json-file option during rollback"

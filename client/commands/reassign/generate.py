@@ -14,7 +14,7 @@ import click
 from ...types import TopicPartition
 from ..partition_json import field, parse_json
 from ..running import CommandError
-from .moves import places
+from .moves import known_log_dirs
 from .plan import Replica, plan_text
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ async def generate(admin: ReassignAdmin, topics: list[str], brokers: list[int], 
     alive = {broker.node_id: broker.rack for broker in (await admin.describe_cluster()).brokers}
     assigned = {TopicPartition(topic, n): found for topic, parts in current.items() for n, found in parts.items()}
     known = [Replica(broker, part) for part, found in assigned.items() for broker in found if broker in alive]
-    log_dirs = {one: place.current for one, place in (await places(admin, known)).items() if place.current}
+    log_dirs = await known_log_dirs(admin, known)
     racks = racks_of({one: alive[one] for one in brokers if one in alive}, rack_aware=rack_aware)
     proposed: dict[TopicPartition, list[int]] = {}
     for topic, partitions in current.items():

@@ -5,12 +5,14 @@ Source: ``ReassignPartitionsCommand.findLogDirMoveStates``, ``executeMoves``.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from ....protocol.errors import ErrorCode
+from ...errors import BrokerConnectionError
 from ..running import CommandError
 from .plan import Replica, listed
 
@@ -39,6 +41,18 @@ async def places(admin: ReassignAdmin, replicas: Collection[Replica]) -> dict[Re
                     continue
                 which = "future" if info.is_future else "current"
                 found[replica] = found[replica]._replace(**{which: log_dir.path})
+    return found
+
+
+async def known_log_dirs(admin: ReassignAdmin, replicas: Collection[Replica]) -> dict[Replica, str]:
+    """The log directory of each replica whose broker answers. A broker that can't be reached may be dead, and not be
+    fenced yet: its replicas are left out, and the others are asked.
+    """
+    found: dict[Replica, str] = {}
+    for broker in sorted({replica.broker for replica in replicas}):
+        with contextlib.suppress(BrokerConnectionError):
+            some = [replica for replica in replicas if replica.broker == broker]
+            found |= {one: place.current for one, place in (await places(admin, some)).items() if place.current}
     return found
 
 
