@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type:
 
 from support.brokers.free_ports import free_ports
 from support.eventually import eventually
-from support.kafka.java import java_arguments, java_or_skip, run_class
+from support.kafka.java import java_arguments, java_or_skip
 
 from .entry_points import DOCKER, entry_point
 
@@ -78,7 +78,9 @@ def controller(directory: Path, environment: Mapping[str, str]) -> subprocess.Po
     for name in ("server.properties", "log4j2.yaml", "tools-log4j2.yaml"):
         (own / name).touch()
     variables = {**os.environ, **environment, "KAFKA_LOG_DIRS": str(directory / "data")}
-    arguments = [*java_arguments(heap="96m")]
+    heap = environment["KAFKA_HEAP_OPTS"].removeprefix("-Xmx")
+    java, *rest = java_arguments(heap=heap)
+    arguments = [java, *environment["KAFKA_JVM_PERFORMANCE_OPTS"].split(), *rest]
     places = ("-D", str(own), "-M", str(mounted), "-F", str(final))
     setup = [*arguments, "kafka.docker.KafkaDockerWrapper", "setup", *places]
     configured = subprocess.run(setup, env=variables, capture_output=True, text=True, check=False)
@@ -154,13 +156,15 @@ def brokers(hosts: Hosts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             for start in starts:
                 stack.callback(start.result().kill)
         features = composed["features"]
-        assert features["entrypoint"] == "/opt/kafka/bin/kafka-features.sh"
-        arguments = [hosts.translated(part) for part in features["command"]]
+        command = entrypoint([hosts.translated(part) for part in features["command"]], {})
+        assert command.pop(0) == "odradek"
 
         def has_ended_well() -> bool:  # compose restarts it until it has succeeded
-            return run_class("org.apache.kafka.tools.FeatureCommand", *arguments, timeout_s=120).returncode == 0
+            run = subprocess.run([sys.executable, "-m", "odradek", *command], capture_output=True, check=False)
+            return run.returncode == 0
 
         eventually("the features are lowered", has_ended_well)
+        assert has_ended_well(), "at the next `up` they are lowered already"
         started = [ComposedBroker(place / name, hosts.environment(name, composed[name])) for name in BROKERS]
         for broker in started:
             stack.callback(broker.kill)
@@ -206,7 +210,7 @@ def read_and_written(servers: dict[str, Any], value: str) -> bytes | None:
 
 def test_the_image_of_the_brokers_is_the_one_that_is_built_here() -> None:
     composed = services()
-    assert {composed[name]["image"] for name in BROKERS} == {"odradek"}
-    assert {composed[name]["image"] for name in (*CONTROLLERS, "features")} == {"apache/kafka:4.3.1"}
+    assert {composed[name]["image"] for name in (*BROKERS, "features")} == {"odradek"}
+    assert {composed[name]["image"] for name in CONTROLLERS} == {"apache/kafka:4.3.1"}
     volumes = [composed[name]["volumes"] for name in (*CONTROLLERS, *BROKERS)]
     assert volumes == [[f"{name}:/var/lib/kafka/data"] for name in (*CONTROLLERS, *BROKERS)]

@@ -13,11 +13,10 @@ from odradek.client.admin import Admin, NewTopic
 from odradek.client.producer import Producer
 from odradek.protocol.metadata_versions import FEATURE_LEVELS, LEVELS
 from support.eventually import eventually
+from support.kafka.added_controller import AddedController
 from support.kafka.both_tools import BothTools
 from support.kafka.real_kafka import RealKafka
 from support.kafka.tools import KafkaTools
-
-from .added_controller import AddedController
 
 
 @pytest.fixture(scope="module")
