@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 READ_BYTES = 64 << 10
 
@@ -32,6 +32,19 @@ class Direction(Enum):
 BOTH = frozenset(Direction)
 
 
+class Watch(Protocol):
+    """Sees the bytes of one connection."""
+
+    def to_server(self, data: bytes) -> None:
+        """Bytes that the client has sent."""
+
+    def to_client(self, data: bytes) -> None:
+        """Bytes that are passed on to the client."""
+
+    def close(self) -> None:
+        """The connection has ended."""
+
+
 @dataclass(eq=False)
 class Link:
     """One connection: the streams to its two ends."""
@@ -40,6 +53,7 @@ class Link:
     server: asyncio.StreamWriter
     swallowed: frozenset[Direction] = frozenset()
     """The directions whose bytes are read and dropped until the connection ends."""
+    watch: Watch | None = None
     due_s: dict[Direction, float] = field(default_factory=lambda: dict.fromkeys(BOTH, 0.0))
     """The time at which the last delayed bytes are passed on, by the loop's clock."""
 
@@ -56,8 +70,9 @@ class Link:
 class TcpLine:
     """The connections from one source to a server, and their faults."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """``loop``: the event loop of the proxy."""
+    def __init__(self, loop: asyncio.AbstractEventLoop, watch: Callable[[], Watch] | None = None) -> None:
+        """``loop``: the event loop of the proxy. ``watch`` makes what sees the bytes of a new connection."""
+        self._watch = watch
         self.accepted = 0
         """The number of connections that were accepted so far."""
         self.links: set[Link] = set()
@@ -121,7 +136,7 @@ class TcpLine:
         except OSError:
             client.transport.abort()
             return
-        link = Link(client, server)
+        link = Link(client, server, watch=None if self._watch is None else self._watch())
         self.links.add(link)
         try:
             await asyncio.gather(
@@ -132,12 +147,18 @@ class TcpLine:
         finally:
             self.links.discard(link)
             link.abort()
+            if link.watch is not None:
+                link.watch.close()
 
     async def _pump(self, link: Link, source: asyncio.StreamReader, direction: Direction) -> None:
         target = link.target(direction)
         while data := await source.read(READ_BYTES):
+            if link.watch is not None and direction is Direction.TO_SERVER:
+                link.watch.to_server(data)
             if direction in link.swallowed | self.swallowed:
                 continue
+            if link.watch is not None and direction is Direction.TO_CLIENT:
+                link.watch.to_client(data)
             now_s = self._loop.time()
             if self.delay_s or link.due_s[direction] > now_s:
                 self._later(link, direction, partial(target.write, data))
@@ -164,10 +185,16 @@ class TcpProxy(TcpLine):
     """A proxy before a port of 127.0.0.1. Its own port is :attr:`port`. It is also the line of all sources without a
     line of their own."""
 
-    def __init__(self, server_port: int, source_of: Callable[[int, int], int] | None = None) -> None:
+    def __init__(
+        self,
+        server_port: int,
+        source_of: Callable[[int, int], int] | None = None,
+        watch: Callable[[], Watch] | None = None,
+    ) -> None:
         """``server_port``: where the server listens, now or later. ``source_of``: the source port of a connection and
-        the proxy's port -> the source. It is called in the proxy's thread, while the connection is open."""
-        super().__init__(asyncio.new_event_loop())
+        the proxy's port -> the source. It is called in the proxy's thread, while the connection is open. ``watch``: as
+        for :class:`TcpLine`."""
+        super().__init__(asyncio.new_event_loop(), watch)
         self.port = 0
         self._server_port = server_port
         self._source_of = source_of

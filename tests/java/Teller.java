@@ -33,11 +33,13 @@ public final class Teller {
 
     private final String servers;
     private final String name;
+    private final String clientId;
     private final PrintWriter journal;
 
-    private Teller(String servers, String name, PrintWriter journal) {
+    private Teller(String servers, String name, String number, PrintWriter journal) {
         this.servers = servers;
         this.name = name;
+        this.clientId = name + "-" + number;
         this.journal = journal;
     }
 
@@ -54,7 +56,7 @@ public final class Teller {
         }));
         String[] specification = arguments[2].replaceAll("[\\[\\]\" ]", "").split(",");
         try (PrintWriter journal = new PrintWriter(new FileWriter(arguments[1], true), true)) {
-            new Teller(arguments[0], specification[1], journal).run();
+            new Teller(arguments[0], specification[1], specification[2], journal).run();
             ended = true;
         }
     }
@@ -120,6 +122,7 @@ public final class Teller {
     private KafkaProducer<String, String> producer() {
         Properties settings = new Properties();
         settings.put("bootstrap.servers", servers);
+        settings.put("client.id", clientId);
         settings.put("transactional.id", name);
         settings.put("transaction.timeout.ms", "6000");
         settings.put("max.block.ms", "10000");
@@ -130,6 +133,7 @@ public final class Teller {
     private KafkaConsumer<String, String> consumer() {
         Properties settings = new Properties();
         settings.put("bootstrap.servers", servers);
+        settings.put("client.id", clientId);
         settings.put("group.id", "tellers");
         settings.put("isolation.level", "read_committed");
         settings.put("auto.offset.reset", "earliest");

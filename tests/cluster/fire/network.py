@@ -16,11 +16,14 @@ import contextlib
 import os
 import socket
 import struct
+import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from cluster.tcp_proxy import TcpLine, TcpProxy
+from support.fire.requests import Requests
 
 CLIENT = 0
 """The source of connections of clients."""
@@ -62,6 +65,8 @@ class FireNetwork:
 
     def __init__(self, running: Callable[[], Mapping[int, int]]) -> None:
         """``running``: returns node id -> process id of the running nodes. It is called in the threads of proxies."""
+        self.requests = Requests(time.monotonic)
+        """The requests of all clients."""
         self._running = running
         self._peers: dict[int, TcpProxy] = {}
         self._clients: dict[int, TcpProxy] = {}
@@ -81,8 +86,9 @@ class FireNetwork:
         return proxy.port
 
     def clients_door(self, node_id: int, port: int) -> int:
-        """The same for the port to which clients connect."""
-        proxy = self._clients[node_id] = self._undo.enter_context(TcpProxy(port))
+        """The same for the port to which clients connect. Their requests are in :attr:`requests`."""
+        watch = partial(self.requests.conversation, node_id)
+        proxy = self._clients[node_id] = self._undo.enter_context(TcpProxy(port, watch=watch))
         return proxy.port
 
     def clients_port(self, node_id: int) -> int:

@@ -338,7 +338,7 @@ def _tell(client: Client, producer: Any, consumer: Any, messages: list[Any]) -> 
     offsets = [TopicPartition(TRANSFERS, partition, end) for partition, end in ends.items()]
     metadata = consumer.consumer_group_metadata()
     send = functools.partial(producer.send_offsets_to_transaction, offsets, metadata, STEP_TIMEOUT_S)
-    in_time(lambda: client.retried("send offsets", send), GIVEN_UP_AFTER_S)
+    in_time("send_offsets_to_transaction", lambda: client.retried("send offsets", send), GIVEN_UP_AFTER_S)
     client.retried("commit", lambda: producer.commit_transaction(STEP_TIMEOUT_S))
     client.findings.told += len(messages)
     client.findings.committed(TELLERS_GROUP, offsets)

@@ -1,12 +1,15 @@
 """The workers under fire: starts, replaces and pauses them, takes over their ids, and waits for their progress."""
 
+import json
 import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 from support.eventually import eventually
 from support.fire.history import ASKER, GROUP_READER, TELLER, TRANSACTIONAL
-from support.fire.worker import SESSION_TIMEOUT_MS, Specification
+from support.fire.worker import GIVEN_UP, SESSION_TIMEOUT_MS, Specification
 from support.fire.worker_process import PYTHON_WORKER, FireWorker
 
 PATIENCE_S = 300.0
@@ -18,9 +21,17 @@ MAY_BE_TAKEN_OVER = (TRANSACTIONAL, TELLER)
 class FireCrew:
     """The running workers, the ended ones, and the faults of workers."""
 
-    def __init__(self, servers: str, directory: Path, chance: Random, commands: dict[str, list[str]]) -> None:
-        """``servers``: the brokers' addresses. ``commands``: role -> the command of its program, if that is not written
-        in Python."""
+    def __init__(
+        self,
+        servers: str,
+        directory: Path,
+        chance: Random,
+        commands: dict[str, list[str]],
+        verdict: Callable[[str], str] = lambda client_id: "",
+    ) -> None:
+        """``servers``: the brokers' addresses. ``commands``: role -> the command of its program, if that is not the
+        worker in Python with librdkafka. ``verdict`` says what is known of the requests of a client id."""
+        self._verdict = verdict
         self.done: list[str] = []
         """The faults so far, including those that others noted."""
         self.workers: list[FireWorker] = []
@@ -59,6 +70,11 @@ class FireCrew:
         self.workers.append(worker)
         return worker
 
+    def given_up(self) -> Counter[str]:
+        """How often a worker gave up a step that did not return, by step and the known defect of its client."""
+        lines = (line for journal in self.journals for line in journal.read_text().splitlines() if GIVEN_UP in line)
+        return Counter(str(json.loads(line)[2]) for line in lines)
+
     def wait_for_all(self) -> None:
         """Waits until every worker has made progress. Raises AssertionError if one does not."""
         for worker in list(self.workers):
@@ -83,7 +99,8 @@ class FireCrew:
         def found() -> str:
             worker.log_threads()
             tail, log = worker.journal.read_text()[-500:], worker.log_file.read_text()[-2000:]
-            return f"{worker.specification} goes on after {self.done}:\n{tail}\n{log}"
+            known = self._verdict(worker.specification.client_id)
+            return f"{worker.specification} goes on after {self.done}:\n{known}\n{tail}\n{log}"
 
         eventually(found, has_got_on, patience_s=PATIENCE_S)
 

@@ -4,7 +4,7 @@
 
 SIGTERM ends it cleanly. All but the plain and the idempotent writer restart with a new client after an error.
 librdkafka may wait for a group's coordinator for ever after that broker was away for a while, regardless of the timeout
-(confluentinc/librdkafka#5511, #5456): a teller and a member therefore give up a step after a time, and restart, too.
+(:data:`KNOWN_DEFECTS`): a teller and a member therefore give up a step after a time, and restart, too.
 SIGUSR1 writes where each thread is into the worker's log.
 """
 
@@ -56,6 +56,8 @@ BACKLOG, SLOW_PAUSE_S = 200, 0.5
 """Above this number of open transfers, new ones are requested slowly, because the end of the test waits for all."""
 POLL_S = 0.2
 END_TIMEOUT_S = 120.0
+GIVEN_UP = "given up"
+"""The start of the reason in a journal if a step did not return."""
 UNDER_WAY = 100
 """The number of unacknowledged records at which a writer waits."""
 
@@ -67,12 +69,25 @@ class Specification(NamedTuple):
     name: str
     number: int
 
+    @property
+    def client_id(self) -> str:
+        """The client id in its requests."""
+        return f"{self.name}-{self.number}"
+
+
+KNOWN_DEFECTS = {
+    "send_offsets_to_transaction": "librdkafka#5511, #5456",
+    "commit": "librdkafka#5511, #5456",
+}
+"""A step that never returns -> the issues of the client library: the coordinator of a group was cached, its broker was
+decommissioned or away, and the client never looks it up again."""
+
 
 class StepTimeoutError(Exception):
-    """A call of the client library did not return in time."""
+    """A call of the client library did not return in time. Its text names the step, and a known defect."""
 
 
-def in_time(call: Callable[[], object], patience_s: float = REQUEST_S) -> None:
+def in_time(step: str, call: Callable[[], object], patience_s: float = REQUEST_S) -> None:
     """Makes a call that may never return. Raises its error, or StepTimeoutError and leaves the call alone."""
     raised: list[KafkaException] = []
 
@@ -86,7 +101,7 @@ def in_time(call: Callable[[], object], patience_s: float = REQUEST_S) -> None:
     thread.start()
     thread.join(patience_s)
     if thread.is_alive():
-        raise StepTimeoutError
+        raise StepTimeoutError(f"{GIVEN_UP}: {step} (perhaps {KNOWN_DEFECTS.get(step, 'a new defect')})")
     if raised:
         raise raised[0]
 
@@ -113,6 +128,7 @@ class Worker:
         """A producer with the common settings."""
         shared: dict[str, Any] = {
             "bootstrap.servers": self.servers,
+            "client.id": self.specification.client_id,
             "message.timeout.ms": MESSAGE_TIMEOUT_MS,
             "reconnect.backoff.ms": 20,
             "reconnect.backoff.max.ms": 200,
@@ -125,6 +141,7 @@ class Worker:
         """A consumer of committed records that commits itself."""
         shared: dict[str, Any] = {
             "bootstrap.servers": self.servers,
+            "client.id": self.specification.client_id,
             "group.id": group,
             "isolation.level": "read_committed",
             "auto.offset.reset": "earliest",
@@ -155,8 +172,8 @@ class Worker:
         while not self.leave.is_set():
             try:
                 session()
-            except StepTimeoutError:
-                self.journal.write("again", "given up")
+            except StepTimeoutError as given_up:
+                self.journal.write("again", str(given_up))
             except KafkaException as exception:
                 error = exception.args[0]
                 if error.code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH):
@@ -285,7 +302,7 @@ def read_as_member(worker: Worker) -> None:
             while not worker.leave.is_set():
                 _read_some(worker, consumer)
         finally:
-            in_time(consumer.close)
+            in_time("close", consumer.close)
 
     worker.begin_anew(session)
 
@@ -297,7 +314,7 @@ def _read_some(worker: Worker, consumer: Any) -> None:
         return
     done: list[TopicPartition] = []
     try:
-        in_time(lambda: done.extend(consumer.commit(asynchronous=False)))
+        in_time("commit", lambda: done.extend(consumer.commit(asynchronous=False)))
     except KafkaException as exception:
         # This or another member reads the records again.
         worker.journal.write("again", str(exception.args[0]))
@@ -333,7 +350,7 @@ def tell(worker: Worker) -> None:
             while not worker.leave.is_set():
                 _tell_some(worker, producer, consumer)
         finally:
-            in_time(consumer.close)
+            in_time("close", consumer.close)
 
     worker.begin_anew(session)
 
@@ -351,7 +368,7 @@ def _tell_some(worker: Worker, producer: Any, consumer: Any) -> None:
         ends[message.partition()] = message.offset() + 1
     offsets = [TopicPartition(TRANSFERS, partition, end) for partition, end in ends.items()]
     metadata = consumer.consumer_group_metadata()
-    in_time(lambda: producer.send_offsets_to_transaction(offsets, metadata, REQUEST_S))
+    in_time("send_offsets_to_transaction", lambda: producer.send_offsets_to_transaction(offsets, metadata, REQUEST_S))
     producer.commit_transaction(REQUEST_S)
     worker.journal.write("told", len(messages))
     worker.leave.wait(PAUSE_S)

@@ -13,6 +13,7 @@ from support.fire.worker import END_TIMEOUT_S, TRANSACTION_TIMEOUT_MS, Specifica
 
 TESTS = Path(__file__).parent.parent.parent
 PYTHON_WORKER = [sys.executable, "-m", "support.fire.worker"]
+AIOKAFKA_MEMBER = [sys.executable, "-m", "support.fire.aiokafka_member"]
 GETTING_ON = (b'"acked"', b'"committed"', b'"poll"', b'"told"', b'"glimpse"', b'"ends"')
 BETWEEN_TRANSACTIONS = ("started", "committed", "aborted", "told")
 
