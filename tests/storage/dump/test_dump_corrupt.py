@@ -15,6 +15,8 @@ from odradek.storage.dump.log_dump import LogOptions, dump_log
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
 from support.data.dump_log import Dump
+from support.pipeline.compaction_log import START_MS, CompactionLog
+from support.pipeline.compaction_rounds import RoundOrder, clean_offline
 
 NOW = 1_700_000_000_000
 NAME = f"{0:020d}"
@@ -203,3 +205,20 @@ def test_findings_in_json(partition: Path, dump: Dump) -> None:
     assert [document["type"] for document in found.documents][:4] == ["file", "batch", "finding", "batch"]
     finding = found.documents[2]
     assert (finding["file"], finding["position"], finding["corrupt"]) == (str(path), 0, True)
+
+
+def test_a_time_index_of_a_compacted_segment_is_no_damage(tmp_path: Path, dump: Dump) -> None:
+    """A batch that lost its records keeps the time in its header: Kafka's tool lists the entry as a mismatch."""
+    log = CompactionLog(tmp_path / "t-0")
+    log.send(1, producer=5, times=[START_MS + 9_000])
+    log.send(1, 2)
+    log.roll()
+    log.send(3)
+    log.roll()
+    log.close()
+    clean_offline(log.directory, log.config, RoundOrder(START_MS + 10_000))
+    index = min(log.directory.glob("*.timeindex"))
+    found = dump("--files", index)
+    assert found.code == 0, found.err
+    assert f"  Index timestamp: {START_MS + 9_000}, log timestamp: -1" in found.err
+    assert dump("--files", index.with_suffix(".log")).code == 0
