@@ -15,9 +15,11 @@ from ...protocol.internal_topics import INTERNAL_TOPICS
 from ...protocol.steps import Steps
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.directory.log_directory import LogDirectory
+from ...storage.files.disk_errors import is_passing
 from ...storage.log.log import Log
 from ...storage.log.log_config import LogConfig
 from ..metadata.image import NO_LEADER, PartitionImage, TopicImage
+from ..timers.work import KindOfWork
 from .following import Following, ReplicaFollowing
 from .group_commit import GroupCommit
 from .leaders import Leaders
@@ -27,6 +29,8 @@ from .replica_logs import ReplicaLogs
 from .writer_threads import WriterThreads
 
 logger = logging.getLogger(__name__)
+
+HOSTING = KindOfWork("partition-hosting", "serves, leads or follows a partition as the metadata says")
 
 
 class HostedReplicas:
@@ -55,12 +59,15 @@ class HostedReplicas:
         """Leads partitions with several replicas; None for a broker that is its own controller."""
         self.dropped: Callable[[str, int], None] | None = None
         """Called with topic and index if a replica was moved to other brokers."""
+        self.host_again: Callable[[bytes, int], None] | None = None
+        """Called with topic id and index of a partition that could not be hosted for a reason that passes, such as a
+        lack of descriptors: host it again later. None: the next change of the metadata does."""
 
     def host_topic(self, topic: TopicImage, indexes: Iterable[int] | None = None) -> Steps[None]:
         """Leads, follows or refuses the partitions of a topic, as the metadata says.
 
-        ``indexes``: the partitions, None for all. Continues after a partition that can't be opened, and raises its
-        KafkaError at the end.
+        ``indexes``: the partitions, None for all. Continues after a partition that can't be hosted. Raises the first
+        KafkaError at the end; any other exception is counted and logged.
         """
         refusal: KafkaError | None = None
         for index in topic.partitions if indexes is None else indexes:
@@ -69,6 +76,10 @@ class HostedReplicas:
                 self._host(topic, index, topic.partitions[index])
             except KafkaError as error:
                 refusal = refusal or error.with_traceback(None)
+                if self.host_again is not None and is_passing(error):
+                    self.host_again(topic.topic_id, index)
+            except Exception as error:  # noqa: BLE001 - a bug ends the hosting of this partition only
+                HOSTING.failed(f"{topic.name}-{index}", error)
         if refusal is not None:
             try:
                 raise refusal

@@ -97,8 +97,9 @@ class Partition:
         """The partition's log. Raises KafkaError KAFKA_STORAGE_ERROR if it can't be opened."""
         log = self._log
         if log is None:
-            log = self._log = self._open_log()
-            log.assign_epoch(self.leader_epoch)
+            log = self._open_log()
+            log.assign_epoch(self.leader_epoch)  # before it is kept: a truncation that finds no descriptor raises here
+            self._log = log
         return log
 
     def log_to_fetch(self, *, only_leader: bool) -> Log:
@@ -159,11 +160,12 @@ class Partition:
         return self._log
 
     def lead(self, leader_epoch: int) -> None:
-        """Leads the partition in a new epoch, to which later appends belong."""
+        """Leads the partition in a new epoch, to which later appends belong. Raises KafkaError; nothing has changed
+        then."""
         if leader_epoch != self.leader_epoch:
-            self.leader_epoch = leader_epoch
             if self._log is not None:
                 self._log.assign_epoch(leader_epoch)
+            self.leader_epoch = leader_epoch
 
     def check_leader_epoch(self, current_leader_epoch: int) -> None:
         """Raises KafkaError if the client's leader epoch differs from ours (-1: not given). KIP-320.

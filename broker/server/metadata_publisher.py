@@ -11,6 +11,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
+from ...protocol.errors import KafkaError
+from ...protocol.steps import run_to_end
 from ...storage.log.log_config import LogConfig
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
@@ -19,13 +21,14 @@ from ..log_dirs.identity import cordoned_paths
 from ..metadata.controller_link import BrokerReports
 from ..metadata.dynamic_rates import dynamic_rate
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
-from ..replicas.hosted_replicas import HostedReplicas
+from ..replicas.hosted_replicas import HOSTING, HostedReplicas
 from ..replicas.moves import THROTTLE_KEY
 from ..timers.work import KindOfWork
 from .broker import Broker
 
 logger = logging.getLogger(__name__)
 
+HOST_AGAIN_S, HOST_AGAIN_MAX_S = 1.0, 30.0
 CORDONING = KindOfWork("cordoned-log-dirs", "applies and reports cordoned log directories")
 APPLIED_A_STEP = 64
 """The ACLs or SCRAM credentials that are applied in one step: 5 to 15 us each."""
@@ -43,17 +46,47 @@ class BrokerMetadataPublisher:
         self._reports = reports
         self._hosting = hosting
         self._clock_ms = clock_ms
+        self._host_again_after_s: dict[tuple[bytes, int], float] = {}
+        """The last pause of each partition that could not be hosted for want of descriptors or room."""
+        hosting.host_again = self._host_later
 
     def host_drafts(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
         """Serves new and changed topics before they are in the image, so that a client can use a topic as soon as it
-        sees it.
+        sees it. Continues after a topic with a partition that can't be hosted, and raises the first KafkaError at the
+        end.
         """
         changed: dict[bytes, list[int]] = {}
         for topic_id, index in delta.changed_partitions:
             changed.setdefault(topic_id, []).append(index)
+        refusal: KafkaError | None = None
         for topic_id, indexes in changed.items():
             if topic_id in delta.drafts:
-                yield from self._hosting.host_topic(delta.drafts[topic_id], indexes)
+                try:
+                    yield from self._hosting.host_topic(delta.drafts[topic_id], indexes)
+                except KafkaError as error:
+                    refusal = refusal or error.with_traceback(None)
+        if refusal is not None:
+            try:
+                raise refusal
+            finally:
+                refusal = None  # its traceback holds this frame: a cycle
+
+    def _host_later(self, topic_id: bytes, index: int) -> None:
+        """Hosts a partition again after a pause, which grows from a second to half a minute."""
+        pause_s = min(2 * self._host_again_after_s.get((topic_id, index), HOST_AGAIN_S / 2), HOST_AGAIN_MAX_S)
+        self._host_again_after_s[topic_id, index] = pause_s
+        HOSTING.later(pause_s, self._host_again, topic_id, index)
+
+    def _host_again(self, topic_id: bytes, index: int) -> None:
+        topic = self._broker.metadata.image.topics_by_id.get(topic_id)
+        if topic is not None and index in topic.partitions:
+            try:
+                run_to_end(self._hosting.host_topic(topic, [index]))
+            except KafkaError as error:
+                logger.warning("%s-%d can't be hosted yet: %s", topic.name, index, error)
+                return
+            logger.info("%s-%d is hosted after all", topic.name, index)
+        self._host_again_after_s.pop((topic_id, index), None)
 
     def changed(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
         """Drops and reconfigures topics according to the change."""
