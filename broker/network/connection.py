@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+LATE_BYTES = 4096
+"""The most bytes that a connection receives in a turn whose time is over."""
 UNKNOWN_SOFTWARE = ("unknown", "unknown")
 """Name and version of a client that has not sent them (``ClientInformation.UNKNOWN_NAME_OR_VERSION``)."""
 
@@ -146,9 +148,12 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         self._connections.forget(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """The buffer for the next bytes: a large frame's own, or the loop's shared one."""
+        """The buffer for the next bytes: a large frame's own, or the loop's shared one. In a turn without time for them
+        it is small: a thousand sockets can have 256 KiB each.
+        """
         if self._frames.large is None:
-            return self._connections.receive_buffer
+            buffer = self._connections.receive_buffer
+            return buffer if self._turns.has_time() else buffer[:LATE_BYTES]
         return self._frames.target()
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -171,6 +176,8 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
             frame = reader.received(nbytes)
             if frame is not None:
                 self._serve_or_queue(frame, owned=True)
+        elif not self._turns.has_time():
+            self._put_off(self._connections.receive_buffer[:nbytes])
         else:
             try:
                 frames = reader.feed(self._connections.receive_buffer[:nbytes], FRAMES_A_TURN)
@@ -183,13 +190,17 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
             else:
                 self._serve_pipelined(frames)
             if left and not self._closing:
-                self._unread = memoryview(bytes(left))  # not before: an answer would serve them before these frames
-                self._pause_reading()
-                self._resume_next_turn()
+                self._put_off(left)  # not before: an answer would serve them before these frames
             if self.muted is not None and self._frames.large is not None:
                 self._pause_reading()
         if not self.is_authenticated:
             self._note_held_bytes()
+
+    def _put_off(self, received: memoryview) -> None:
+        """Keeps received bytes for the next turn."""
+        self._unread = memoryview(bytes(self._unread) + bytes(received))
+        self._pause_reading()
+        self._resume_next_turn()
 
     def _read_on(self) -> bool:
         """Queues the next frames of bytes that have arrived earlier. Returns False if there are none."""

@@ -258,7 +258,7 @@ class RequestOrder(ABC):
         """Continues after the other connections had a turn."""
         if not self._resuming:
             self._resuming = True
-            self._turns.put(self)
+            self._turns.put(self, not self._unread and (self._kept is None or len(self._kept) <= 1))
 
     def continue_turn(self) -> None:
         """Serves requests that waited for their turn (:class:`.turns.Waiting`)."""

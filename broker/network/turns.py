@@ -2,8 +2,9 @@
 
 Owns: the order of these connections. Never does: their work. Invariants: one turn of the loop works for ``turn_s`` and
 one piece of work more, for all connections together: at most half of it for those that wait, so that some is left for
-those that receive in this turn; while others wait, a connection gets QUANTUM_S and a piece, and then the next one has
-its turn. Source: ours; Kafka's network threads take turns in the same way, a buffer at a time.
+those that receive in this turn; those with little to do come first, in half of that time; while others wait, a
+connection gets QUANTUM_S and a piece, and then the next one has its turn. Source: ours; Kafka's network threads take
+turns in the same way, a buffer at a time.
 """
 
 from collections import deque
@@ -31,6 +32,8 @@ class Turns:
 
     def __init__(self, turn_s: float, clock_s: Callable[[], float] = perf_counter) -> None:
         """``turn_s``: the seconds after which a turn of the loop begins no further piece."""
+        self._light: deque[Waiting] = deque()
+        """The connections with little to do."""
         self._waiting: deque[Waiting] = deque()
         self._turn_s = turn_s
         self._queue_s = turn_s / 2
@@ -44,7 +47,7 @@ class Turns:
 
     def __len__(self) -> int:
         """The number of connections that wait."""
-        return len(self._waiting)
+        return len(self._light) + len(self._waiting)
 
     def has_time(self) -> bool:
         """Whether a connection may begin to work in this turn."""
@@ -61,7 +64,7 @@ class Turns:
         """Whether a connection that has done a piece of work in the measurement under way may begin another one."""
         assert self._began_s is not None, "a piece of work is measured"
         elapsed_s = self._clock_s() - self._began_s
-        return self._spent_s + elapsed_s < self._turn_s and (not self._waiting or elapsed_s < QUANTUM_S)
+        return self._spent_s + elapsed_s < self._turn_s and (not len(self) or elapsed_s < QUANTUM_S)
 
     def end(self, began_s: float) -> None:
         """Counts the time since ``began_s`` as spent."""
@@ -72,21 +75,25 @@ class Turns:
         if self._spent_s >= self._queue_s:
             self._schedule()
 
-    def put(self, connection: Waiting) -> None:
-        """Queues a connection for its turn. Do not queue it again before that."""
-        self._waiting.append(connection)
+    def put(self, connection: Waiting, is_light: bool = False) -> None:
+        """Queues a connection for its turn. Do not queue it again before that. ``is_light``: whether it has little to
+        do, such as one request.
+        """
+        (self._light if is_light else self._waiting).append(connection)
         self._schedule()
 
     def run_some(self) -> None:
         """Begins a turn: works for those that wait. What is left continues in the next turn."""
         self._is_scheduled = False
         self._spent_s = 0.0
-        waiting = self._waiting
         try:
-            while waiting and self._spent_s < self._queue_s:
-                waiting.popleft().continue_turn()
+            for queue, until_s in ((self._light, self._queue_s / 2), (self._waiting, self._queue_s)):
+                if queue:
+                    queue.popleft().continue_turn()
+                while queue and self._spent_s < until_s:
+                    queue.popleft().continue_turn()
         finally:  # an error of one connection must not stop the others
-            if waiting:
+            if len(self):
                 self._schedule()
 
     def _schedule(self) -> None:

@@ -69,6 +69,26 @@ async def test_a_turn_ends_and_those_that_wait_leave_time_to_those_that_receive(
     assert turns.has_time()
 
 
+async def test_those_with_little_to_do_come_first_and_the_others_get_their_part() -> None:
+    clock = Clock()
+    turns = Turns(TURN_S, clock)
+    order: list[Waiting] = []
+    heavy, light = (Waiting(turns, clock, pieces, order) for pieces in (1, 1))
+    turns.put(heavy)
+    turns.put(light, is_light=True)
+    await asyncio.sleep(0)
+    assert order == [light, heavy]
+    order.clear()
+    heavy.left = 1
+    many = [Waiting(turns, clock, 1, order) for _ in range(100)]
+    for one in many:
+        turns.put(one, is_light=True)
+    turns.put(heavy)
+    await asyncio.sleep(0)
+    assert heavy in order
+    assert len(order) < 10
+
+
 async def test_an_error_of_one_connection_stops_no_other() -> None:
     clock = Clock()
     turns = Turns(TURN_S, clock)
