@@ -64,7 +64,9 @@ class Turns:
         """Whether a connection that has done a piece of work in the measurement under way may begin another one."""
         assert self._began_s is not None, "a piece of work is measured"
         elapsed_s = self._clock_s() - self._began_s
-        return self._spent_s + elapsed_s < self._turn_s and (not len(self) or elapsed_s < QUANTUM_S)
+        return self._spent_s + elapsed_s < self._turn_s and (
+            elapsed_s < QUANTUM_S or not (self._waiting or self._light)
+        )
 
     def end(self, began_s: float) -> None:
         """Counts the time since ``began_s`` as spent."""
