@@ -6,6 +6,7 @@ SIGTERM ends it cleanly. Its journal is that of ``support.fire.worker``.
 """
 
 import asyncio
+import contextlib
 import json
 import signal
 import sys
@@ -74,7 +75,9 @@ async def main() -> None:
             await session(servers, journal, specification, leave)
         except KafkaError as error:
             journal.write("again", repr(error))
-            await asyncio.sleep(POLL_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(POLL_S):
+                    await leave.wait()
 
 
 if __name__ == "__main__":
