@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...protocol.errors import KafkaError
 from ...protocol.steps import run_to_end
 from ...storage.directory.log_directories import LogDirectories
 from ..config.authorizer import authorizer_settings
@@ -36,7 +37,7 @@ from ..network.advertising import endpoints
 from ..network.connecting import close_idle_connections, connection_factory
 from ..network.descriptor_limit import descriptor_shares, log_few_connections
 from ..network.listening import BoundListener, bind
-from ..replicas.hosted_replicas import HostedReplicas
+from ..replicas.hosted_replicas import HOSTING, HostedReplicas
 from ..security.open_access import warn_of_open_access
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import suspended_ms
@@ -221,7 +222,10 @@ class BrokerServer:
 
             know_scram_users(broker)
         for topic in metadata.image.topics_by_name.values():
-            run_to_end(hosting.host_topic(topic))
+            try:
+                run_to_end(hosting.host_topic(topic))
+            except KafkaError as error:  # its partitions that can't be opened answer it; the others are served
+                HOSTING.failed(f"{topic.name}: {error.message}")
         publisher = BrokerMetadataPublisher(broker, hosting, parts.role.reports, self._clock_ms)
         metadata.prepare(publisher.host_drafts)
         metadata.subscribe(publisher.changed)

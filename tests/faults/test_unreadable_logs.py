@@ -121,3 +121,22 @@ def test_an_unreadable_log_can_be_deleted_and_comes_back_with_a_version_that_rea
     path.write_bytes(path.read_bytes()[: -len(foreign_batch())])  # a version that reads it would serve this, and more
     with InProcessBroker(home) as broker:
         assert Asking(broker.port).fetch("t", FOREIGN) == (0, [b"0", b"1", b"2"])
+
+
+def test_an_unreadable_partition_of_the_offsets_topic_costs_its_groups(
+    stopped: tuple[Path, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home = Path(shutil.copytree(stopped[1], tmp_path / "home"))
+    [path] = [one for one in home.glob("**/__consumer_offsets-*/*.log") if one.stat().st_size]
+    path.write_bytes(path.read_bytes() + foreign_batch())
+    with InProcessBroker(home) as broker:
+        assert Asking(broker.port).fetch("t", 0) == (0, [b"0", b"1", b"2"])
+        assert Asking(broker.port).produce("t", 0, b"more") == 0
+        other = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id="others")
+        other.assign([TopicPartition("t", 1)])
+        other.seek(TopicPartition("t", 1), 2)
+        other.commit()
+        assert other.committed(TopicPartition("t", 1)) == 2
+        other.close()
+    assert f"{path.parent.name} is not served" in caplog.text
+    assert f"{path.parent.name} cannot be loaded" in caplog.text
