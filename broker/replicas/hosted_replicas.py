@@ -91,6 +91,12 @@ class HostedReplicas:
         is_new = partition is None
         if partition is None:
             partition = self._add(topic, index, image.leader_epoch)
+        if image.leader_epoch < 0:
+            HOSTING.failed(
+                f"{topic.name}-{index} has leader epoch {image.leader_epoch} in the metadata: it is not served"
+            )
+            partition.refuse(ErrorCode.LEADER_NOT_AVAILABLE)
+            return
         partition.is_replica = self._node_id in image.replicas
         if partition.is_replica:
             self.logs.take_directory(topic, index, image.directory_of(self._node_id))

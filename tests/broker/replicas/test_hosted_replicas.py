@@ -15,6 +15,7 @@ from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.hosted_replicas import HOSTING, HostedReplicas
 from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.timers.loop_timers import LoopTimers
+from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directories import LogDirectories
@@ -151,3 +152,16 @@ async def test_a_partition_whose_hosting_fails_stops_no_other(tmp_path: Path, mo
         run_to_end(hosting.host_topic(TopicImage("t", b"t" * 16, dict.fromkeys(range(3), led_by(NODE)))))
         assert HOSTING.failures == failures + 1
         assert partitions.get("t", 0).log.log_end_offset == partitions.get("t", 2).log.log_end_offset == 0
+
+
+async def test_a_partition_without_a_leader_epoch_is_not_served(tmp_path: Path) -> None:
+    """The metadata log may have -1; no log can begin that epoch."""
+    async with hosting_in(tmp_path) as (partitions, hosting):
+        failures = HOSTING.failures
+        run_to_end(hosting.host_topic(TopicImage("t", b"t" * 16, {0: led_by(NODE, -1), 1: led_by(NODE)})))
+        assert HOSTING.failures == failures + 1
+        with pytest.raises(KafkaError, match="LEADER_NOT_AVAILABLE"):
+            partitions.get("t", 0).log  # noqa: B018
+        assert partitions.get("t", 1).log.log_end_offset == 0
+        run_to_end(hosting.host_topic(TopicImage("t", b"t" * 16, {0: led_by(NODE, 3)})))
+        assert partitions.get("t", 0).log.offsets.latest_epoch == 3
