@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from scale.loop_scripts import PASSWORD, Script, Target, mutated, play, random_action
+from scale.measured_broker import MeasuredBroker
 from support.brokers.free_ports import free_ports
-from support.brokers.measured_broker import MeasuredBroker
 from support.security.handshakes import End
 from support.security.tls_files import TlsFiles, tls_files
 
@@ -29,7 +29,7 @@ SEARCH_S = float(os.environ.get("LOOP_SEARCH_S", "3600"))
 SEED = int(os.environ.get("LOOP_SEARCH_SEED", "1"))
 POPULATION = 16
 PLAYS = 3
-"""A find counts with its shortest turn of so many plays: another process may spoil a cache, a collection of garbage may
+"""A find counts with its shortest turn of several plays: another process may spoil a cache, a collection of garbage may
 be due."""
 PLAYS_OF_A_BROKER = 150
 MODULES = "org.apache.kafka.common.security"

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from support.brokers.our_broker import OurBroker
 
-TESTS = Path(__file__).parent.parent.parent
+TESTS = Path(__file__).parent.parent
 FILE = "longest-turn"
 VALUE = struct.Struct("<q")
 PERIOD_S = 0.001
