@@ -36,7 +36,7 @@ from ..fetch.answer import (
 )
 from ..fetch.partition_read import FetchingFollower, FetchLimits, PartitionRead, RackedConsumer
 from ..fetch.read import FetchRead, read_in_steps, read_partitions, second_read
-from ..fetch.session import FetchContext, Owner, PartitionKey, SessionPartition
+from ..fetch.session import FetchContext, PartitionKey, SessionOwner, SessionPartition
 from ..fetch.wait import FetchWait, Source
 from ..server.broker import Broker
 
@@ -90,10 +90,10 @@ def _session(
     )
 
 
-def _owner(request: FetchRequest, context: RequestContext) -> Owner:
+def _owner(request: FetchRequest, context: RequestContext) -> SessionOwner:
     """Who opens a session: a broker (the request was checked for CLUSTER_ACTION), a user, or a client's address."""
     is_follower = max(request.replica_id, request.replica_state.replica_id) >= 0
-    return Owner(context.client_host if context.principal == ANONYMOUS else context.principal, is_follower)
+    return SessionOwner(context.client_host if context.principal == ANONYMOUS else context.principal, is_follower)
 
 
 def _limits(broker: Broker, request: FetchRequest, context: RequestContext) -> FetchLimits:

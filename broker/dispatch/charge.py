@@ -20,7 +20,7 @@ from ...protocol.steps import Result, Steps
 from ..acls.acl import ANONYMOUS
 from ..quotas.client_quota import ClientQuota, QuotaSensor
 from ..quotas.client_quotas import ClientQuotas
-from ..quotas.sensors import Owner
+from ..quotas.sensors import SensorOwner
 from .request import RequestContext
 from .route import ForwardingRoute, Route
 
@@ -64,7 +64,9 @@ class Charge:
         self._user = context.principal.partition(":")[2]
         self._client_id = context.client_id or ""
         is_stranger = context.principal == ANONYMOUS
-        self._owner = Owner(network_of(context.client_host)) if is_stranger else Owner(context.principal, True)
+        self._owner = (
+            SensorOwner(network_of(context.client_host)) if is_stranger else SensorOwner(context.principal, True)
+        )
         self._size = size
         self._spent_ns = 0
         self._begun_ns: int | None = charging.clock_ns()

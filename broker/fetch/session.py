@@ -122,14 +122,14 @@ class SessionPartition:
         return answer
 
 
-class Owner(NamedTuple):
+class SessionOwner(NamedTuple):
     """Who opens a session. ``name``: the principal, or the address of a client that has none."""
 
     name: str
     is_follower: bool = False
 
 
-ANYONE = Owner("")
+ANYONE = SessionOwner("")
 
 
 class FetchSession:
@@ -143,7 +143,7 @@ class FetchSession:
         uses_topic_ids: bool,
         partitions: dict[PartitionKey, SessionPartition],
         now_ms: int,
-        owner: Owner,
+        owner: SessionOwner,
     ) -> None:
         self.session_id = session_id
         self.owner = owner
@@ -208,7 +208,7 @@ class FetchSessionCache:
         forgotten: list[PartitionKey],
         uses_topic_ids: bool,
         now_ms: int,
-        owner: Owner = ANYONE,
+        owner: SessionOwner = ANYONE,
     ) -> FetchContext:
         """Opens, continues or closes the session of a request. Returns what the request fetches.
 
@@ -265,7 +265,7 @@ class FetchSessionCache:
         return sum(len(session.partitions) for session in self._sessions.values())
 
     def _open(
-        self, wanted: dict[PartitionKey, SessionPartition], uses_topic_ids: bool, now_ms: int, owner: Owner
+        self, wanted: dict[PartitionKey, SessionPartition], uses_topic_ids: bool, now_ms: int, owner: SessionOwner
     ) -> FetchSession | None:
         """A new session; None if the cache has no room for it (the client then fetches without one)."""
         if len(wanted) > self._max_partitions:
@@ -292,7 +292,7 @@ class FetchSessionCache:
         oldest = min(self._sessions.values(), key=lambda session: session.last_used_ms, default=None)
         return None if oldest is None or now_ms - oldest.last_used_ms <= self._eviction_ms else oldest
 
-    def _less_valuable(self, owner: Owner, size: int, now_ms: int) -> FetchSession | None:
+    def _less_valuable(self, owner: SessionOwner, size: int, now_ms: int) -> FetchSession | None:
         """By Kafka's rule, a session that makes room for a more valuable new one with ``size`` partitions.
 
         A session of a follower is more valuable than one of a consumer, and then one with more partitions. A session
@@ -312,12 +312,12 @@ class FetchSessionCache:
             return None
         return cheapest
 
-    def _of_largest_share(self, owner: Owner, size: int) -> FetchSession | None:
+    def _of_largest_share(self, owner: SessionOwner, size: int) -> FetchSession | None:
         """The least recently used session of the consumer that takes the most room, if that consumer would still take
         at least as much as the owner of the new session.
         """
         is_full = len(self._sessions) >= self._max_sessions
-        shares: Counter[Owner] = Counter()
+        shares: Counter[SessionOwner] = Counter()
         for session in self._sessions.values():
             shares[session.owner] += 1 if is_full else len(session.partitions)
         others = [one for one in shares if not one.is_follower and one != owner]

@@ -20,7 +20,7 @@ from ..timers.slices import Slices
 from .request_order import FRAMES_A_TURN, RequestOrder
 from .response_writer import Part, writer_of
 from .socket_reading import SocketReading
-from .turns import Turns
+from .turns import SharedTurns
 
 if TYPE_CHECKING:
     from .waiting import Waiting
@@ -52,7 +52,7 @@ class Registry(Protocol):
 
     max_request_bytes: int
     receive_buffer: memoryview
-    turns: Turns
+    turns: SharedTurns
     waiting: "Waiting | None"
 
     def admit(self, connection: "Connection") -> bool:

@@ -13,7 +13,7 @@ from ...protocol.steps import Steps
 from .connection import Connection
 from .connection_quotas import ConnectionQuotas
 from .request_order import RECEIVE_BUFFER_BYTES, SERVE_S
-from .turns import Turns
+from .turns import SharedTurns
 from .unauthenticated import Unauthenticated
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Connections:
         """
         self.max_request_bytes = max_request_bytes
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
-        self.turns = Turns(SERVE_S)
+        self.turns = SharedTurns(SERVE_S)
         """The time for requests in each turn of the event loop."""
         self.quotas = ConnectionQuotas()
         self._max_idle_ms = max_idle_ms

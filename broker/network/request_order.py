@@ -21,7 +21,7 @@ from .frame_queue import FrameQueue
 from .memory_budget import Reservation
 from .response_writer import Part, ResponseWriter
 from .socket_reading import BACKLOG, SocketReading
-from .turns import Turns
+from .turns import SharedTurns
 
 CONNECTIONS = KindOfWork("connection", "continues with the requests of a connection")
 
@@ -71,7 +71,7 @@ class RequestOrder(ABC):
         self,
         serve: Callable[[Any, memoryview, bool], None],
         slices: Slices,
-        turns: Turns,
+        turns: SharedTurns,
         waits: "Waiting | None",
         is_authenticated: bool,
     ) -> None:
@@ -261,7 +261,7 @@ class RequestOrder(ABC):
             self._turns.put(self, not self._unread and (self._kept is None or len(self._kept) <= 1))
 
     def continue_turn(self) -> None:
-        """Serves requests that waited for their turn (:class:`.turns.Waiting`)."""
+        """Serves requests that waited for their turn (:class:`.turns.TurnTaker`)."""
         self._resuming = False
         if not self._draining:
             self._drain()

@@ -30,7 +30,7 @@ class TlsStreams:
 
     def over_tls(self, protocol: asyncio.Protocol) -> TlsTransport:
         """The protocol of an accepted socket whose plaintext goes to ``protocol``."""
-        return TlsTransport(_StreamConnection(protocol, self), self, self._shared)
+        return TlsTransport(_TlsStream(protocol, self), self, self._shared)
 
     def finished(self, connection: Plaintext, engine: TlsEngine, tls: ServerTls) -> None:
         """A handshake is finished: refuses a cipher suite that the configuration excludes."""
@@ -38,7 +38,7 @@ class TlsStreams:
             connection.refuse(f"TLS 1.3 chose the cipher suite {engine.suite()}, which ssl.cipher.suites does not have")
 
 
-class _StreamConnection:
+class _TlsStream:
     """One connection."""
 
     is_authenticated = True

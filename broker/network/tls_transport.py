@@ -20,7 +20,7 @@ from ..timers.work import KindOfWork
 from .tls_engine import EmptyRecordsError, TlsEngine
 from .tls_handshakes import HandshakeQueue
 from .tls_records import PIECE_BYTES
-from .turns import Turns
+from .turns import SharedTurns
 
 TLS = KindOfWork("tls-connection", "continues to read a TLS connection")
 
@@ -87,7 +87,7 @@ class TlsLoop:
     def __init__(self) -> None:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.handshakes = HandshakeQueue()
-        self.turns = Turns(DECRYPT_S)
+        self.turns = SharedTurns(DECRYPT_S)
 
 
 class TlsTransport(asyncio.BufferedProtocol):

@@ -20,21 +20,21 @@ QUANTUM_S = 0.0002
 NESTED = -1.0
 
 
-class Waiting(Protocol):
+class TurnTaker(Protocol):
     """A connection with work that waits."""
 
     def continue_turn(self) -> None:
         """Does at least one piece of the work. Puts itself into the queue again if more is left."""
 
 
-class Turns:
+class SharedTurns:
     """The time for one kind of work in each turn of an event loop."""
 
     def __init__(self, turn_s: float, clock_s: Callable[[], float] = perf_counter) -> None:
         """``turn_s``: the seconds after which a turn of the loop begins no further piece."""
-        self._light: deque[Waiting] = deque()
+        self._light: deque[TurnTaker] = deque()
         """The connections with little to do."""
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: deque[TurnTaker] = deque()
         self._turn_s = turn_s
         self._queue_s = turn_s / 2
         """The part of it for connections that wait."""
@@ -77,7 +77,7 @@ class Turns:
         if self._spent_s >= self._queue_s:
             self._schedule()
 
-    def put(self, connection: Waiting, is_light: bool = False) -> None:
+    def put(self, connection: TurnTaker, is_light: bool = False) -> None:
         """Queues a connection for its turn. Do not queue it again before that. ``is_light``: whether it has little to
         do, such as one request.
         """

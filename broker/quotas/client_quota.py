@@ -9,7 +9,7 @@ from math import floor, inf
 from typing import NamedTuple
 
 from .entities import UNLIMITED, EntityQuotas, Tags
-from .sensors import ANYONE, Owner, Sensors
+from .sensors import ANYONE, SensorOwner, Sensors
 from .token_bucket import TokenBucket
 from .windows import Average, Rate
 
@@ -79,7 +79,7 @@ class ClientQuota:
         """Whether any quota of this kind is set. If none is, nothing is measured."""
         return self.entities.levels != 0
 
-    def sensor(self, user: str, client_id: str, now_ms: int, owner: Owner = ANYONE) -> QuotaSensor:
+    def sensor(self, user: str, client_id: str, now_ms: int, owner: SensorOwner = ANYONE) -> QuotaSensor:
         """The sensor for a request's user and client id, with its current limit set. ``owner``: who sent it."""
         tags: Tags = self.entities.tags(user, client_id)
         sensor = self.sensors.use(tags, now_ms, owner)

@@ -10,7 +10,7 @@ from ...protocol.security.canonical_host import canonical_host, network_of
 from .client_quota import QuotaSensor, QuotaWindows, throttle_time_ms
 from .client_quotas import CONNECTION_KEY, Entity
 from .entities import IP
-from .sensors import Owner, Sensors
+from .sensors import SensorOwner, Sensors
 
 
 class ConnectionRates:
@@ -59,7 +59,7 @@ class ConnectionRates:
         limit = self.limit(host)
         if limit is None:
             return 0
-        rate = self.sensors.use((host, ""), now_ms, Owner(network_of(host))).rate
+        rate = self.sensors.use((host, ""), now_ms, SensorOwner(network_of(host))).rate
         rate.record(1, now_ms)
         found = rate.rate(now_ms)
         if found <= limit:

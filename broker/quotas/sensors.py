@@ -31,14 +31,14 @@ LOOK_MS = 100
 """The interval of searches for the owner with the most sensors, which take 1 ms at most."""
 
 
-class Owner(NamedTuple):
+class SensorOwner(NamedTuple):
     """Who sends the names. ``name``: a user, or the network of a client that has not logged in."""
 
     name: str
     has_logged_in: bool = False
 
 
-ANYONE = Owner("")
+ANYONE = SensorOwner("")
 
 
 class Sensor(Protocol):
@@ -62,15 +62,15 @@ class Sensors(Generic[SensorType]):
         self._most = most
         self._sensors: dict[Tags, SensorType] = {}
         """Ordered by last use; the most recently used sensor is last."""
-        self._owner_of: dict[Tags, Owner] = {}
-        self._owned: dict[Owner, dict[Tags, None]] = {}
+        self._owner_of: dict[Tags, SensorOwner] = {}
+        self._owned: dict[SensorOwner, dict[Tags, None]] = {}
         """Owner -> the tags of its sensors, ordered by last use."""
         self._strange: dict[Tags, None] = {}
         """The tags of clients that have not logged in, ordered by last use."""
-        self._largest: Owner | None = None
+        self._largest: SensorOwner | None = None
         """The owner with the most sensors when that was looked for."""
         self._looked_ms = -LOOK_MS
-        self._shared: dict[Owner, SensorType] = {}
+        self._shared: dict[SensorOwner, SensorType] = {}
         """The sensor that the names of an owner share for which there was no room."""
         self.shared = new()
         """The shared sensor that was used last."""
@@ -88,7 +88,7 @@ class Sensors(Generic[SensorType]):
         """As :meth:`items`, but the most recently used sensor is first."""
         return iter(list(reversed(self._sensors.items())))
 
-    def use(self, tags: Tags, now_ms: int, owner: Owner = ANYONE) -> SensorType:
+    def use(self, tags: Tags, now_ms: int, owner: SensorOwner = ANYONE) -> SensorType:
         """Returns the sensor of these tags, creating it if needed, and records that it was used now.
 
         ``owner``: who sends the tags; a new sensor belongs to it.
@@ -112,7 +112,7 @@ class Sensors(Generic[SensorType]):
         sensor.used_ms = now_ms
         return sensor
 
-    def _disown(self, tags: Tags) -> Owner:
+    def _disown(self, tags: Tags) -> SensorOwner:
         owner = self._owner_of.pop(tags)
         owned = self._owned[owner]
         del owned[tags]
@@ -133,7 +133,7 @@ class Sensors(Generic[SensorType]):
             if now_ms - oldest.used_ms > EXPIRY_MS or (is_full and oldest.is_as_new(now_ms)):
                 self._remove(tags)
 
-    def _make_room(self, owner: Owner, now_ms: int) -> bool:
+    def _make_room(self, owner: SensorOwner, now_ms: int) -> bool:
         """Removes the least recently used sensor of those that have less right to it than a new one of ``owner``."""
         if owner.has_logged_in and self._strange:
             self._remove(next(iter(self._strange)))
@@ -152,7 +152,7 @@ class Sensors(Generic[SensorType]):
         self._remove(next(iter(self._owned[largest])))
         return True
 
-    def _shared_of(self, owner: Owner, now_ms: int) -> SensorType:
+    def _shared_of(self, owner: SensorOwner, now_ms: int) -> SensorType:
         """The sensor that the names of an owner share."""
         sensor = self._shared.pop(owner, None)
         if sensor is None:

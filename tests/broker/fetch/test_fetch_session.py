@@ -2,7 +2,13 @@
 
 from random import Random
 
-from odradek.broker.fetch.session import EVICTED_AT_ONCE, FetchSessionCache, Owner, PartitionKey, SessionPartition
+from odradek.broker.fetch.session import (
+    EVICTED_AT_ONCE,
+    FetchSessionCache,
+    PartitionKey,
+    SessionOwner,
+    SessionPartition,
+)
 from odradek.protocol.errors import ErrorCode
 
 EVICTION_MS = 120_000
@@ -107,17 +113,17 @@ def test_all_sessions_together_have_a_bounded_number_of_partitions() -> None:
     )
 
 
-FOLLOWER, OTHER_FOLLOWER = Owner("User:broker", True), Owner("User:broker-2", True)
-ALICE, BOB, STRANGER = Owner("User:alice"), Owner("User:bob"), Owner("10.0.0.9")
+FOLLOWER, OTHER_FOLLOWER = SessionOwner("User:broker", True), SessionOwner("User:broker-2", True)
+ALICE, BOB, STRANGER = SessionOwner("User:alice"), SessionOwner("User:bob"), SessionOwner("10.0.0.9")
 
 
-def opened(sessions: FetchSessionCache, owner: Owner, now_ms: int = 0, size: int = 1) -> int:
+def opened(sessions: FetchSessionCache, owner: SessionOwner, now_ms: int = 0, size: int = 1) -> int:
     """Opens a session; returns its id, 0 if there was no room."""
     return sessions.context(0, 0, by_key(*map(want, range(size))), [], False, now_ms, owner).session_id
 
 
-def shares(sessions: FetchSessionCache) -> dict[Owner, int]:
-    found: dict[Owner, int] = {}
+def shares(sessions: FetchSessionCache) -> dict[SessionOwner, int]:
+    found: dict[SessionOwner, int] = {}
     for session in sessions:
         found[session.owner] = found.get(session.owner, 0) + 1
     return found

@@ -9,7 +9,7 @@ import pytest
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.connections import Connections
 from odradek.broker.network.request_order import SERVE_S
-from odradek.broker.network.turns import Turns
+from odradek.broker.network.turns import SharedTurns
 from odradek.broker.timers.slices import Slices
 from support.security.tls_connection import SocketTransport
 
@@ -30,7 +30,7 @@ class Clients:
         self.now_s = 0.0
         self.served: list[tuple[int, bytes]] = []
         self.connections = Connections(max_request_bytes=1 << 20, max_idle_ms=-1, now_ms=lambda: 0)
-        self.connections.turns = Turns(SERVE_S, lambda: self.now_s)
+        self.connections.turns = SharedTurns(SERVE_S, lambda: self.now_s)
         self._slices = Slices(asyncio.get_running_loop().call_soon, lambda: 0.0)
 
     def connect(self) -> tuple[Connection, SocketTransport]:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from odradek.broker.network.turns import Turns
+from odradek.broker.network.turns import SharedTurns
 
 TURN_S = 0.002
 STEP_S = TURN_S / 8
@@ -21,7 +21,7 @@ class Clock:
 class Waiting:
     """A connection that has a number of pieces of work."""
 
-    def __init__(self, turns: Turns, clock: Clock, pieces: int, order: list["Waiting"]) -> None:
+    def __init__(self, turns: SharedTurns, clock: Clock, pieces: int, order: list["Waiting"]) -> None:
         self.left = pieces
         self._turns, self._clock, self._order = turns, clock, order
 
@@ -40,7 +40,7 @@ class Waiting:
 
 async def test_connections_take_turns_piece_by_piece() -> None:
     clock = Clock()
-    turns = Turns(TURN_S, clock)
+    turns = SharedTurns(TURN_S, clock)
     order: list[Waiting] = []
     first, second, third = (Waiting(turns, clock, pieces, order) for pieces in (3, 1, 2))
     for one in (first, second, third):
@@ -54,7 +54,7 @@ async def test_connections_take_turns_piece_by_piece() -> None:
 
 async def test_a_turn_ends_and_those_that_wait_leave_time_to_those_that_receive() -> None:
     clock = Clock()
-    turns = Turns(TURN_S, clock)
+    turns = SharedTurns(TURN_S, clock)
     order: list[Waiting] = []
     for _ in range(100):
         turns.put(Waiting(turns, clock, 2, order))
@@ -71,7 +71,7 @@ async def test_a_turn_ends_and_those_that_wait_leave_time_to_those_that_receive(
 
 async def test_those_with_little_to_do_come_first_and_the_others_get_their_part() -> None:
     clock = Clock()
-    turns = Turns(TURN_S, clock)
+    turns = SharedTurns(TURN_S, clock)
     order: list[Waiting] = []
     heavy, light = (Waiting(turns, clock, pieces, order) for pieces in (1, 1))
     turns.put(heavy)
@@ -91,7 +91,7 @@ async def test_those_with_little_to_do_come_first_and_the_others_get_their_part(
 
 async def test_an_error_of_one_connection_stops_no_other() -> None:
     clock = Clock()
-    turns = Turns(TURN_S, clock)
+    turns = SharedTurns(TURN_S, clock)
     order: list[Waiting] = []
 
     class Failing:

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.broker.quotas.client_quota import ClientQuota, QuotaSensor, QuotaWindows
 from odradek.broker.quotas.entities import UNLIMITED, EntityQuotas
-from odradek.broker.quotas.sensors import EXPIRY_MS, LOOK_MS, MAX_OWNERS, NAME_CHARACTERS, Owner, Sensors
+from odradek.broker.quotas.sensors import EXPIRY_MS, LOOK_MS, MAX_OWNERS, NAME_CHARACTERS, SensorOwner, Sensors
 
 WINDOWS = QuotaWindows(11, 1_000)
 MOST = 3
@@ -70,12 +70,12 @@ def test_a_quota_that_is_not_a_number_throttles_no_client() -> None:
     assert quota.throttle_ms(quota.sensor("", "c", 0), 10**9, 0) == 0
 
 
-ALICE, BOB = Owner("User:alice", True), Owner("User:bob", True)
-STRANGER, OTHER_STRANGER = Owner("10.0.0.1"), Owner("10.0.0.2")
+ALICE, BOB = SensorOwner("User:alice", True), SensorOwner("User:bob", True)
+STRANGER, OTHER_STRANGER = SensorOwner("10.0.0.1"), SensorOwner("10.0.0.2")
 MANY = 100
 
 
-def filled(owner: Owner) -> Sensors[QuotaSensor]:
+def filled(owner: SensorOwner) -> Sensors[QuotaSensor]:
     """A full table, all of one owner, each with something recorded."""
     sensors = Sensors(lambda: QuotaSensor(WINDOWS), MANY)
     for number in range(MANY):
@@ -83,7 +83,7 @@ def filled(owner: Owner) -> Sensors[QuotaSensor]:
     return sensors
 
 
-def own_sensors(sensors: Sensors[QuotaSensor], owner: Owner, now_ms: int = 1_000) -> int:
+def own_sensors(sensors: Sensors[QuotaSensor], owner: SensorOwner, now_ms: int = 1_000) -> int:
     """How many of many new names of an owner get a sensor of their own."""
     used = [sensors.use(("", f"{owner.name}-{number}"), now_ms, owner) for number in range(MANY)]
     for sensor in used:
@@ -103,7 +103,7 @@ def own_sensors(sensors: Sensors[QuotaSensor], owner: Owner, now_ms: int = 1_000
         (STRANGER, STRANGER, 0),
     ],
 )
-def test_whoever_fills_the_table_fills_only_a_share(first: Owner, second: Owner, expected: int) -> None:
+def test_whoever_fills_the_table_fills_only_a_share(first: SensorOwner, second: SensorOwner, expected: int) -> None:
     assert own_sensors(filled(first), second) == expected
 
 
@@ -135,7 +135,9 @@ def test_a_sensor_that_several_use_belongs_to_the_first() -> None:
 def test_owners_with_a_shared_sensor_are_bounded() -> None:
     sensors = filled(ALICE)
     for number in range(3 * MAX_OWNERS):
-        sensors.use(("", f"x{number}"), 1_000, Owner(f"10.1.{number // 250}.{number % 250}")).rate.record(1, 1_000)
+        sensors.use(("", f"x{number}"), 1_000, SensorOwner(f"10.1.{number // 250}.{number % 250}")).rate.record(
+            1, 1_000
+        )
     assert len(sensors._shared) <= MAX_OWNERS + 1
     assert len(sensors) == MANY
 
