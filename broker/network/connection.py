@@ -203,7 +203,7 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         self._resume_next_turn()
 
     def _read_on(self) -> bool:
-        """Queues the next frames of bytes that have arrived earlier. Returns False if there are none."""
+        """Queues the next frames of bytes that have arrived earlier. Returns False if none are left."""
         if not self._unread:
             return False
         try:

@@ -109,7 +109,7 @@ class RequestOrder(ABC):
 
     @abstractmethod
     def _read_on(self) -> bool:
-        """Queues the next frames of bytes that have arrived earlier. Returns False if there are none."""
+        """Queues the next frames of bytes that have arrived earlier. Returns False if none are left."""
 
     @abstractmethod
     def _used(self) -> None:

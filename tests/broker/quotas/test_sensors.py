@@ -84,7 +84,7 @@ def filled(owner: SensorOwner) -> Sensors[QuotaSensor]:
 
 
 def own_sensors(sensors: Sensors[QuotaSensor], owner: SensorOwner, now_ms: int = 1_000) -> int:
-    """How many of many new names of an owner get a sensor of their own."""
+    """The number of new names of an owner that get a sensor of their own."""
     used = [sensors.use(("", f"{owner.name}-{number}"), now_ms, owner) for number in range(MANY)]
     for sensor in used:
         sensor.rate.record(1, now_ms)
