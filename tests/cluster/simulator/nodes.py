@@ -71,7 +71,7 @@ BROKER_KEYS: Mapping[str, object] = {
 def replace_edges(network: Network) -> None:
     """Replaces the broker's calls to the system by the simulation, permanently in this process."""
 
-    def bind_all(listener: Any) -> list[Any]:
+    def bind_all(listener: Any, _: Any) -> list[Any]:
         return [network.bind(listener.port)]
 
     def unread_of(connections: Iterable[Connection]) -> list[Connection]:
