@@ -37,8 +37,11 @@ class FetchPlan:
         """The partitions in the last request, or in the session that it continues."""
         self._moved: dict[Key, None] = {}
         """Partitions whose part of the next request may differ from that of the last one."""
-        self._look_at_all_ms = 0
-        """When to build a request from all partitions again."""
+        self._looked_ms = -LOOK_AT_ALL_MS
+        """When a request was built from all partitions."""
+        self._leaving: set[Key] = set()
+        """Partitions whose pause began after the last request. The next one leaves them out, even if it is over by
+        then: a leader without news answers a partition only if it is new in the session."""
         self._is_held_up = False
         """Whether some partitions pause, are throttled, or wait for room on the disk. No event tells when they are due
         again, only the time."""
@@ -65,18 +68,23 @@ class FetchPlan:
 
     def look_whether_held_up(self, copy: Copy, now_ms: int) -> None:
         """Notes whether a partition pauses or is throttled. Call it after a part of an answer was processed."""
-        if not self._is_wanted(copy, now_ms):
+        partition = copy.partition
+        has_paused = partition.not_before_ms > self._looked_ms
+        if has_paused:
+            self._leaving.add((partition.topic_id, partition.index))
+        if has_paused or not self._is_wanted(copy, now_ms):
             self._is_held_up = True
 
     def looks_at_all(self, now_ms: int) -> bool:
         """Whether the next request is built from all partitions, and not only from those that may differ."""
-        return self.session.is_full or self._is_held_up or now_ms >= self._look_at_all_ms
+        return self.session.is_full or self._is_held_up or now_ms >= self._looked_ms + LOOK_AT_ALL_MS
 
     def request_of_all(self, now_ms: int) -> SessionRequest | None:
         """The next request, built from all partitions; None if nothing is to be sent. Costs 4 us for each partition."""
-        self._look_at_all_ms = now_ms + LOOK_AT_ALL_MS
+        self._looked_ms = now_ms
         self._moved.clear()
-        due = [(key, copy) for key, copy in self.copies.items() if self._is_wanted(copy, now_ms)]
+        leaving, self._leaving = self._leaving, set()
+        due = [(key, copy) for key, copy in self.copies.items() if key not in leaving and self._is_wanted(copy, now_ms)]
         self._is_held_up = len(due) < len(self.copies)
         if due:
             first, _ = due[0]
@@ -100,8 +108,10 @@ class FetchPlan:
 
     def first_pause_ms(self, now_ms: int, wait_max_ms: int) -> int:
         """How long the leader may wait for data: ``wait_max_ms``, or until the first pause ends."""
-        for copy in self.copies.values():
+        for key, copy in self.copies.items():
             left_ms = copy.partition.not_before_ms - now_ms
+            if key in self._leaving:
+                left_ms = max(left_ms, 1)
             if 0 < left_ms < wait_max_ms:
                 wait_max_ms = left_ms
         return wait_max_ms
