@@ -14,7 +14,7 @@ def test_kafka_python_finds_the_static_configs_of_a_broker(kafka: InProcessBroke
     advertised = described["broker"]["1"]["advertised.listeners"]
     assert advertised["config_source"] == "STATIC_BROKER_CONFIG"
     assert advertised["config_type"] in ("LIST", "STRING")
-    assert advertised["read_only"] is False
+    assert advertised["read_only"] is True
     assert advertised["is_sensitive"] is False
     assert advertised["synonyms"] == []
     assert advertised["value"] == f"PLAINTEXT://{kafka.bootstrap_servers}"

@@ -166,6 +166,7 @@ def test_known_scripts_do_not_hold_the_loop(search: Search, name: str) -> None:
     assert search.longest_ms(REGRESSIONS[name], PLAYS) < LONGEST_MS
 
 
+@pytest.mark.long
 @pytest.mark.skipif("LOOP_SCRIPT" not in os.environ, reason="replays one script")
 def test_a_given_script(search: Search, capsys: pytest.CaptureFixture[str]) -> None:
     script = tuple((str(a), str(b), int(c), int(d), int(e)) for a, b, c, d, e in json.loads(os.environ["LOOP_SCRIPT"]))

@@ -45,7 +45,7 @@ def a_length_too_small(directory: AuditedDirectory) -> Where:
 def another_magic(directory: AuditedDirectory) -> Where:
     position, header = list(directory.places())[1]
     data = bytearray(directory.segment().read_bytes())
-    data[position + 16] = 1
+    data[position + 16] = 3
     directory.segment().write_bytes(data)
     return Where(directory.segment(), position, header.base_offset)
 
