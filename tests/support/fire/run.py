@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from support.eventually import eventually
@@ -84,6 +84,10 @@ def read_to_end(servers: str, topic: str, isolation: str = "read_committed") -> 
     return found
 
 
+MOVING = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
+"""The errors of a coordinator that another broker takes over. librdkafka gives them to the caller at the first one."""
+
+
 def committed_offsets(servers: str, group: str, topic: str) -> dict[int, int]:
     """The offset that a group has committed for each partition."""
     consumer: Any = Consumer({"bootstrap.servers": servers, "group.id": group})
@@ -98,7 +102,12 @@ def wait_until_caught_up(servers: str, group: str, topic: str, ends: dict[int, i
     """Waits until the group has committed all records of the topic."""
 
     def behind() -> dict[int, int]:
-        offsets = committed_offsets(servers, group, topic)
+        try:
+            offsets = committed_offsets(servers, group, topic)
+        except KafkaException as error:
+            if error.args[0].code() not in MOVING:
+                raise
+            return ends
         return {partition: offsets[partition] for partition, end in ends.items() if offsets[partition] < end}
 
     eventually(lambda: f"{group} at {ends}, not {behind()}", lambda: not behind(), patience_s=TIMEOUT_S, every_s=0.2)
