@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LATE_BYTES = 4096
-"""The most bytes that a connection receives in a turn whose time is over."""
 UNKNOWN_SOFTWARE = ("unknown", "unknown")
 """Name and version of a client that has not sent them (``ClientInformation.UNKNOWN_NAME_OR_VERSION``)."""
 
@@ -152,8 +150,7 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         it is small: a thousand sockets can have 256 KiB each.
         """
         if self._frames.large is None:
-            buffer = self._connections.receive_buffer
-            return buffer if self._turns.has_time() else buffer[:LATE_BYTES]
+            return self._turns.room(self._connections.receive_buffer)
         return self._frames.target()
 
     def buffer_updated(self, nbytes: int) -> None:

@@ -27,8 +27,6 @@ TLS = KindOfWork("tls-connection", "continues to read a TLS connection")
 RECEIVE_BUFFER_BYTES = 128 * 1024
 HANDSHAKE_MAX_BYTES = 256 * 1024
 """The most that a client may send before its handshake is finished: OpenSSL allows 100 KiB of certificates."""
-LATE_BYTES = 4096
-"""The most ciphertext that a connection receives in a turn whose time is over."""
 LIGHT_BYTES = 1024
 """A connection with at most this much ciphertext has its turn before others: a small request, but 40 KeyUpdates."""
 DECRYPT_S = 0.002
@@ -157,8 +155,7 @@ class TlsTransport(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """The shared buffer for ciphertext, a small part of it if the time of this turn is over."""
-        buffer = self._shared.receive_buffer
-        return buffer if self._shared.turns.has_time() else buffer[:LATE_BYTES]
+        return self._shared.turns.room(self._shared.receive_buffer)
 
     def buffer_updated(self, nbytes: int) -> None:
         """Ciphertext arrived."""

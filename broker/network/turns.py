@@ -18,6 +18,8 @@ TURNS = KindOfWork("turns", "works for connections that wait for their turn")
 QUANTUM_S = 0.0002
 """The time in seconds after which a connection makes room for others that wait."""
 NESTED = -1.0
+LATE_BYTES = 4096
+"""The most bytes that a connection receives in a turn whose time is over."""
 
 
 class TurnTaker(Protocol):
@@ -52,6 +54,11 @@ class SharedTurns:
     def has_time(self) -> bool:
         """Whether a connection may begin to work in this turn."""
         return self._spent_s < self._turn_s
+
+    def room(self, buffer: memoryview) -> memoryview:
+        """The part of a receive buffer to fill now: all of it, or little in a turn whose time is over, since thousands
+        of sockets can be read in one turn."""
+        return buffer if self._spent_s < self._turn_s else buffer[:LATE_BYTES]
 
     def begin(self) -> float:
         """Begins a measurement; returns its time for :meth:`end`. One within another counts nothing by itself."""

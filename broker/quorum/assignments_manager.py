@@ -5,7 +5,6 @@ requests. Never does: deciding what is sent. Source: AssignmentsManager (KIP-858
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Iterator, Set
 
@@ -18,8 +17,6 @@ from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import ControllerChannel
 from .directory_assignments import DirectoryAssignments
 from .permissions import described
-
-logger = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT_S = 10.0
 """A batch waits for one commit of the controllers; a request on a dead connection must not wait for long."""

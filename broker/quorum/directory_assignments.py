@@ -3,7 +3,7 @@
     assignments.placed(topic_id, index, directory_id)   a replica lies there
     assignments.next(image, broker_epoch)               -> the next request, or None
     assignments.answered(response)                      or unanswered(), then wait for assignments.backoff_ms
-    assignments.full = ids                              directories that refuse clients' records (:mod:`.handover`)
+    assignments.refuse_in(ids)                          directories that refuse clients' records (:mod:`.handover`)
 
 A broker with several log directories chooses one for each replica. The controllers must know the choice: if a directory
 fails, they move the leaderships of the replicas in it. Pure. Owns: the queued assignments, those in the request that is
