@@ -7,6 +7,10 @@ stored and described as they were given. Source: ``InetAddress.getHostAddress``;
 """
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ipaddress import IPv6Address
 
 CACHED_HOSTS = 4096
 
@@ -16,11 +20,8 @@ def canonical_host(text: str) -> str:
     """The one form of an address. Other texts, such as ``*`` or a name, are returned as they are."""
     if ":" not in text:
         return text
-    from ipaddress import AddressValueError, IPv6Address  # 3 ms, which most brokers never need
-
-    try:
-        address = IPv6Address(text)
-    except AddressValueError:
+    address = _ipv6(text)
+    if address is None:
         return text
     mapped = address.ipv4_mapped
     return str(address if mapped is None else mapped)
@@ -32,9 +33,14 @@ def network_of(text: str) -> str:
     host = canonical_host(text)
     if ":" not in host:
         return host
-    from ipaddress import AddressValueError, IPv6Address  # as above
+    address = _ipv6(host.partition("%")[0])
+    return host if address is None else address.exploded[:19]
+
+
+def _ipv6(text: str) -> "IPv6Address | None":
+    from ipaddress import AddressValueError, IPv6Address  # 3 ms, which most brokers never need
 
     try:
-        return IPv6Address(host.partition("%")[0]).exploded[:19]
+        return IPv6Address(text)
     except AddressValueError:
-        return host
+        return None
