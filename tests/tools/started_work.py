@@ -31,3 +31,13 @@ def started_elsewhere(path: str, source: str) -> list[str]:
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Attribute) and node.attr in METHODS
     ]
+
+
+def names_of_kinds(source: str) -> list[str]:
+    """The names of the kinds of work that a module registers."""
+    return [
+        str(call.args[0].value)
+        for call in ast.walk(ast.parse(source))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "KindOfWork"
+        if isinstance(call.args[0], ast.Constant)
+    ]

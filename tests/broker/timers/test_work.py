@@ -154,3 +154,9 @@ def work_clock() -> float:
 def test_kinds_are_registered_with_what_they_do() -> None:
     assert KINDS["tested-work"] is TESTED
     assert all(kind.what and kind.name == name for name, kind in KINDS.items())
+
+
+def test_a_module_that_is_imported_anew_registers_its_kinds_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(work._kinds, "imported-twice", KindOfWork("imported-twice", "is registered by these tests"))
+    assert KINDS["imported-twice"] is not (again := KindOfWork("imported-twice", "is registered by these tests"))
+    assert KINDS["imported-twice"] is again
