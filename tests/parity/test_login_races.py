@@ -262,7 +262,9 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side
             listeners = f"PLAINTEXT://127.0.0.1:{plain},USERS://127.0.0.1:{secured}"
             configs = {**CONFIG, STORE: str(path)}
             if which == "ours":
-                ours = OurBroker(folder, {**configs, "listeners": listeners})
+                # On a busy machine a connection may wait for longer than 30 s between its accept and its login.
+                patient = {"odradek.connection.authentication.timeout.ms": "600000"}
+                ours = OurBroker(folder, {**configs, **patient, "listeners": listeners})
                 stack.enter_context(ours)
             else:
                 kafka = RealKafka(folder, {**configs, "listeners": f"{listeners},CONTROLLER://127.0.0.1:{controller}"})

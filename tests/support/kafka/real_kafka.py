@@ -170,17 +170,20 @@ class RealKafka:
             raise RuntimeError(f"format failed: {result.stdout}{result.stderr}")
 
     def _wait_until_serving(self) -> None:
-        """Polls until the broker answers a list of topics, which it does only once it is unfenced."""
+        """Waits until every listener accepts. The broker opens them one after another, after it was registered and
+        unfenced (BrokerServer.startup)."""
         process = self._process
         assert process is not None
+        waiting = [("127.0.0.1", self.port), *addresses_of(self.properties()["listeners"])]
 
         def serves() -> bool:
             if process.poll() is not None:
                 raise RuntimeError(f"Kafka ended with {process.returncode}: {self.output[-3000:]}")
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
-                # The broker opens this listener only after it was registered and unfenced (BrokerServer.startup).
-                return True
-            return False
+            with contextlib.suppress(OSError):
+                while waiting:
+                    socket.create_connection(waiting[-1], timeout=1).close()
+                    waiting.pop()
+            return not waiting
 
         eventually(lambda: f"Kafka serves: {self.output[-3000:]}", serves, patience_s=START_TIMEOUT_S, every_s=0.05)
 
@@ -224,3 +227,13 @@ class RealKafka:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def addresses_of(listeners: str) -> list[tuple[str, int]]:
+    """Where a client on this machine reaches each of the ``listeners``, in the form of the configuration."""
+    found = []
+    for listener in listeners.split(","):
+        host, _, port = listener.partition("://")[2].rpartition(":")
+        host = host.strip("[]")
+        found.append(({"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), int(port)))
+    return found
