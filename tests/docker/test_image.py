@@ -114,6 +114,23 @@ def test_health_follows_the_listener_of_the_environment(image: Image) -> None:
         assert container.execute("odradek", "health", "--bootstrap-server", "localhost:7777").startswith("healthy")
 
 
+@pytest.mark.parametrize("has_ipv6", [True, False])
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "[::]"])
+def test_a_wildcard_listener_serves_both_families(image: Image, host: str, has_ipv6: bool) -> None:
+    """As Java's does, and IPv4 alone where the container's kernel has IPv6 switched off."""
+    listeners = {
+        "KAFKA_LISTENERS": f"PLAINTEXT://{host}:9092",
+        "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://localhost:9092",
+    }
+    families = [f"net.ipv6.conf.{devices}.disable_ipv6={int(not has_ipv6)}" for devices in ("all", "lo")]
+    options = [word for family in families for word in ("--sysctl", family)]
+    with Container(image, *options, environment=listeners) as container:
+        container.start()
+        for address in ("127.0.0.1", "[::1]") if has_ipv6 else ("127.0.0.1",):
+            health = container.execute("odradek", "health", "--bootstrap-server", f"{address}:9092")
+            assert health.startswith("healthy"), container.log()
+
+
 def test_beside_services_of_kubernetes_named_kafka_it_becomes_healthy(image: Image) -> None:
     variables = {"KAFKA_UI_PORT": "tcp://10.0.0.1:80", "KAFKA_UI_SERVICE_HOST": "10.0.0.1", "KAFKA_PORT": "tcp://a:1"}
     with Container(image, environment=variables) as container:
