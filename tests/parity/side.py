@@ -140,8 +140,9 @@ class Side:
 
     def producer_id(self) -> tuple[int, int]:
         """The id and epoch of a new idempotent producer."""
-        body = self.ask(InitProducerIdRequest(None, 1000), 0)
-        assert body["errorCode"] == 0
+        deadline = time.monotonic() + DEADLINE_S
+        while (body := self.ask(InitProducerIdRequest(None, 1000), 0))["errorCode"]:  # until it has a block of ids
+            assert time.monotonic() < deadline, body
         return body["producerId"], body["producerEpoch"]
 
     def fetch(self, topic: str, offset: int, *, version: int = 12, **fields: Any) -> Any:

@@ -18,7 +18,8 @@ from odradek.protocol.messages.configs import (
 )
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from parity.side import Side, batch, same
+from odradek.protocol.wall_clock import clock_ms
+from parity.side import BASE_TIME_MS, Side, batch, same
 from parity.two_brokers import TwoBrokers
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
@@ -150,13 +151,14 @@ class Logs:
 
     def start_of(self, name: str) -> int:
         """The log start offset."""
-        return self._offset_at(name, -2)
+        return self.offset_at(name, -2)
 
     def end_of(self, name: str) -> int:
         """The log end offset."""
-        return self._offset_at(name, -1)
+        return self.offset_at(name, -1)
 
-    def _offset_at(self, name: str, timestamp: int) -> int:
+    def offset_at(self, name: str, timestamp: int) -> int:
+        """The answer of ListOffsets to a time in ms, or to a special timestamp."""
         partition = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
         request = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic(name, [partition])])
         offset: int = self.side.ask(request, 2)["topics"][0]["partitions"][0]["offset"]
@@ -226,3 +228,28 @@ def test_what_goes_with_and_without_the_cleaner(sides: tuple[bool, list[Logs]]) 
 def is_cleaned(logs: Logs) -> bool:
     """Returns True if all segments except the active one are cleaned: they then have one record for each key."""
     return len(logs.offsets("compacted")) <= 6
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("sides", [True], ids=["cleaner"], indirect=True)
+def test_a_search_by_time_passes_over_a_segment_without_records(sides: tuple[bool, list[Logs]]) -> None:
+    """Kafka stops in the first segment whose largest timestamp is at or after the time. The cleaner leaves an empty
+    batch there, because it has the last sequence number of a producer, so Kafka finds nothing (docs/differences.md).
+    """
+    now_ms = clock_ms()
+    first, second, third = (now_ms - BASE_TIME_MS + after for after in (100, 200, 300))
+    found = []
+    for logs in sides[1]:
+        small = {"internal.segment.bytes": "200", "min.cleanable.dirty.ratio": "0.01", "cleanup.policy": "compact"}
+        name = logs.side.topic("searched", 1, small)
+        producer_id, epoch = logs.side.producer_id()
+        overwritten = batch(first, size=50, producer_id=producer_id, producer_epoch=epoch, base_sequence=0)
+        for data in (overwritten, batch(second, size=50), batch(third, key=b"other", size=50)):
+            assert logs.side.produce(name, data)["errorCode"] == 0
+        eventually("it is cleaned", partial(has_no_record_in_the_first_segment, logs, name))
+        found.append([logs.offset_at(name, now_ms + after) for after in (50, 150)])
+    assert found == [[1, 1], [-1, 1]]
+
+
+def has_no_record_in_the_first_segment(logs: Logs, name: str) -> bool:
+    return not any(one["records"] for one in logs.side.batches(name, 0))
