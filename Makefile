@@ -19,15 +19,19 @@ run: $(VENV)/.installed
 
 ## test: install what the tests need and run them (15 minutes at most; Java 17 and Maven for the parts that ask Apache Kafka)
 test: $(VENV)/.installed-dev
-	$(PYTEST) -n $(WORKERS) -m "not ci and not long"
+	$(PYTEST) -n $(WORKERS) -m "not ci and not nightly and not long"
 
 ## test-without-java: the part of test that needs no Java; CI runs it with every Python that is supported
 test-without-java: $(VENV)/.installed-dev
-	$(PYTEST) -n $(WORKERS) -m "not ci and not long and not java"
+	$(PYTEST) -n $(WORKERS) -m "not ci and not nightly and not long and not java"
 
 ## test-ci: the tests that take longer (30 minutes more at most)
 test-ci: $(VENV)/.installed-dev
-	$(PYTEST) -n $(CI_WORKERS) -m "ci and not long"
+	$(PYTEST) -n $(CI_WORKERS) -m "ci and not nightly and not long"
+
+## test-nightly: minutes of other systems, of faults and of load in real time (30 minutes; Java and Maven)
+test-nightly: $(VENV)/.installed-dev
+	$(PYTEST) -n $(WORKERS) -m nightly
 
 ## test-long: the full numbers, all parts; docs/test-long.md says what each shows, its last result and how a seed is replayed
 test-long: $(VENV)/.installed-dev
@@ -235,4 +239,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-tls run test test-without-java test-ci test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help
+.PHONY: bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-tls run test test-without-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help

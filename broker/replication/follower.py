@@ -28,10 +28,12 @@ LEADER_LACKS_NEWS = frozenset(
         ErrorCode.UNKNOWN_TOPIC_ID,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
     }
 )
 """Errors of a leader that has not received the metadata of a topic or an election yet, which this broker has. It will
-receive them soon. Kafka pauses for ``replica.fetch.backoff.ms`` (1 s)."""
+receive them soon. With INCONSISTENT_TOPIC_ID it may be this broker that lacks them: the topic was made anew. Kafka
+pauses for ``replica.fetch.backoff.ms`` (1 s), and only warns (AbstractFetcherThread.processFetchRequest)."""
 
 
 class AppendToCopy(NamedTuple):

@@ -24,7 +24,7 @@ OURS, SERVED, MOCK = "Odradek, in the test's process", "Odradek, `odradek serve`
 
 
 @pytest.mark.parametrize(
-    "contenders", [{"odradek": OURS}, pytest.param({"odradek-serve": SERVED, "mock": MOCK}, marks=pytest.mark.ci)]
+    "contenders", [{"odradek": OURS}, pytest.param({"odradek-serve": SERVED, "mock": MOCK}, marks=pytest.mark.nightly)]
 )
 def test_a_small_round(tmp_path: Path, contenders: dict[str, str]) -> None:
     output = tmp_path / "benchmarks.json"

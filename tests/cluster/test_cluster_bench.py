@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.java, pytest.mark.ci]
+pytestmark = [pytest.mark.java, pytest.mark.nightly]
 
 ROOT = Path(__file__).parent.parent.parent
 QUICK = ["--quick", "--rounds", "1", "--fail-overs", "1", "--scale", "0.005", "--partitions", "30"]

@@ -129,7 +129,7 @@ def run(directory: Path, name: str, plan: Plan, default_seed: int) -> str:
         raise AssertionError(f"{error}\nagain: {replay}") from error
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", KINDS)
 def test_nothing_promised_is_broken_under_fire(tmp_path: Path, name: str) -> None:

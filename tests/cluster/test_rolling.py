@@ -53,7 +53,7 @@ def replace_each(places: Places, load: Load, kinds: list[Kind]) -> None:
             load.until_progress()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_three_brokers_are_replaced_and_replaced_back_under_load(tmp_path: Path) -> None:
     """Each broker is replaced in place, the next one once all ISRs are full."""
     with under_load(tmp_path) as (places, load):

@@ -22,7 +22,7 @@ from odradek.broker.metadata.image import NO_LEADER, PartitionImage
 from support.eventually import eventually
 from support.kafka.java import java_or_skip
 
-pytestmark = [pytest.mark.java, pytest.mark.ci, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.java, pytest.mark.nightly, pytest.mark.timeout(600)]
 
 TOPIC = "script"
 TIMES = {"broker.session.timeout.ms": "9000", "replica.lag.time.max.ms": "10000"}

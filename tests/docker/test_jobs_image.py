@@ -15,7 +15,7 @@ from support.pages import blocks
 from .compose import Project, project
 from .container import Image
 
-pytestmark = pytest.mark.ci
+pytestmark = pytest.mark.nightly
 
 ROOT = Path(__file__).parent.parent.parent
 HARDENED = ("--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges")

@@ -97,6 +97,7 @@ def test_a_broker_for_tests_serves(started: Started) -> None:
     started.stop()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("block", OF_THE_JOBS, ids=page)
 def test_the_jobs_are_built_and_audit(jobs_image: Image, tmp_path: Path, block: Block) -> None:
     build, audit = block.commands()

@@ -79,6 +79,7 @@ def test_java(image: Image, tmp_path: Path) -> None:
     assert printed.splitlines()[-len(names) :] == [f"{name} {COPIED}" for name in names]
 
 
+@pytest.mark.nightly
 def test_go(image: Image, tmp_path: Path) -> None:
     """The tests of the module of Go's proxy."""
     go = program_or_skip("go")

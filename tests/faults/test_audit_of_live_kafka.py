@@ -62,7 +62,7 @@ def audit_under_load(directory: Path, audits: int, bytes_per_second: int) -> tup
     return load, seconds, partitions
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.java
 def test_audits_of_a_live_kafka(tmp_path: Path) -> None:
     audit_under_load(tmp_path, 5, 3 << 20)

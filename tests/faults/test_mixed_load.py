@@ -167,7 +167,7 @@ def test_well_behaved_clients_keep_their_places_for_ten_minutes(
         print(f"\n{figures}, seed {seed}")
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_well_behaved_clients_keep_their_places(tmp_path: Path) -> None:
     seed = int(os.environ.get("MIXED_LOAD_SEED", "1"))
     print(f"MIXED_LOAD_SEED={seed} pytest -m ci tests/faults/test_mixed_load.py")

@@ -128,7 +128,7 @@ def test_a_sync_that_fails_is_not_taken_for_a_missing_one(tmp_path: Path, monkey
     Files().close(descriptor)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_every_call_exists_on_macos() -> None:
     """mypy knows the calls of each system: one that macOS lacks is an error unless the code checks for it."""
     command = [sys.executable, "-m", "mypy", "--strict", "--platform", "darwin", "-p", "odradek"]

@@ -56,7 +56,7 @@ def given_seed(default: int) -> int:
     return int(os.environ.get("FIRE_SEED", str(default)))
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.java
 @pytest.mark.timeout(1800)
 def test_nothing_promised_is_broken_under_fire(tmp_path: Path) -> None:

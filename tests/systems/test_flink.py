@@ -25,7 +25,7 @@ HALF = 300
 FAILS_AT = HALF + HALF // 2
 PATIENCE_S = 120.0
 
-pytestmark = [pytest.mark.ci, pytest.mark.java]
+pytestmark = [pytest.mark.nightly, pytest.mark.java]
 
 
 @cache

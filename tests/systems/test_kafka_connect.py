@@ -18,7 +18,7 @@ LINES = 100
 after the file has grown again."""
 PIECES = 4
 
-pytestmark = [pytest.mark.ci, pytest.mark.java]
+pytestmark = [pytest.mark.nightly, pytest.mark.java]
 
 
 def append(file: Path, first: int) -> list[str]:

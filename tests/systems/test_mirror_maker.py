@@ -20,7 +20,7 @@ PARTITIONS = (0, 1)
 RECORDS, MORE = 300, 10
 PATIENCE_S = 120.0
 
-pytestmark = [pytest.mark.ci, pytest.mark.java]
+pytestmark = [pytest.mark.nightly, pytest.mark.java]
 
 
 def settings(source: str, target: str) -> dict[str, str]:

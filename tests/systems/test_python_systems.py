@@ -15,7 +15,7 @@ READINGS = 60
 KEYS = 4
 TASKS = 20
 
-pytestmark = pytest.mark.ci
+pytestmark = pytest.mark.nightly
 
 
 def run(*command: str | Path, environment: dict[str, str] | None = None) -> str:

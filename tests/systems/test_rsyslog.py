@@ -41,7 +41,7 @@ input(
 ruleset(name="from-kafka") {{ action(type="omfile" file="{directory}/sink.log" template="line") }}
 """
 
-pytestmark = pytest.mark.ci
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module", autouse=True)

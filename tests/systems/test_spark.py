@@ -19,7 +19,7 @@ PROGRAM = Path(__file__).parent / "programs" / "spark_kafka.py"
 ROWS = 60
 PARTITIONS = 3
 
-pytestmark = [pytest.mark.ci, pytest.mark.java]
+pytestmark = [pytest.mark.nightly, pytest.mark.java]
 
 
 def spark(kafka: InProcessBroker, *arguments: str | Path) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def test_every_way_leaves_the_same_bytes(tmp_path: Path, seed: int) -> None:
     compare_ways(tmp_path / "histories", seed)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_every_way_leaves_the_same_bytes_in_more_histories(tmp_path: Path) -> None:
     assert max(compare_ways(tmp_path / "histories", seed) for seed in range(6, 12)) > 20, "no limit was ever met"
 

@@ -19,7 +19,7 @@ from support.reader import written
 from ..kafkalog_reading import offsets_of, read_rows
 
 # Three JVMs and two drivers: on a busy machine a test takes minutes.
-pytestmark = [pytest.mark.ci, pytest.mark.java, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.nightly, pytest.mark.java, pytest.mark.timeout(1800)]
 COUNT_RECORDS = Path(__file__).parents[2] / "support" / "pipeline" / "count_records.py"
 
 
