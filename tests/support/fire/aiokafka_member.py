@@ -27,7 +27,6 @@ from support.fire.worker import (
     Specification,
 )
 
-
 CANCELLED_BY_ITSELF = "aiokafka 0.14 cancels a heartbeat that leaves the group, and raises it to the reader"
 """A known defect: it happens to a member that has not polled for ``max_poll_interval_ms`` while others rejoin."""
 
