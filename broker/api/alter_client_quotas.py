@@ -9,7 +9,6 @@ key that is named twice), POLICY_VIOLATION (more than 100 host names). Source: K
 ``ControllerApis.handleAlterClientQuotas``, ``ClientQuotaControlManager``.
 """
 
-import asyncio
 from collections.abc import Callable
 
 from ...protocol.api_keys import ApiKey
@@ -53,7 +52,7 @@ def handle(
     if not host_names:
         alter(addresses)
         return
-    looked_up = asyncio.get_running_loop().run_in_executor(None, resolve, host_names)
+    looked_up = LOOK_UP.awaited_on_thread(resolve, host_names)
     LOOK_UP.when_done(looked_up, lambda done: alter(addresses | done.result().keys()))
 
 

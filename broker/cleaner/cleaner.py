@@ -241,18 +241,17 @@ class LogCleaner:
             self.state.in_progress.discard(key)
 
     async def _carry_out(self, log: Log, to_clean: LogToClean, now_ms: int) -> CleaningOutcome:
-        loop = asyncio.get_running_loop()
         round_ = LiveRound(log, to_clean.offsets, now_ms, self._limits())
         is_done = False
         try:
             outcome = await carry_out_round(round_, self._worker_code)
             for group in outcome.groups:
                 round_.stage(group)
-                await loop.run_in_executor(None, round_.sync)
+                await CLEANER.awaited_on_thread(round_.sync)
                 round_.commit(group, self._clock_ms())
-                await loop.run_in_executor(None, round_.sync)
+                await CLEANER.awaited_on_thread(round_.sync)
                 round_.rename()
-                await loop.run_in_executor(None, round_.sync)
+                await CLEANER.awaited_on_thread(round_.sync)
             is_done = True
             return outcome
         finally:
@@ -326,7 +325,5 @@ class LogCleaner:
         async with self._checkpointing:
             offsets = dict(directory.cleaner_offsets)
             path = directory.path / CLEANER_OFFSET_CHECKPOINT
-            await asyncio.get_running_loop().run_in_executor(
-                None, write_offset_checkpoint, directory.files, path, offsets
-            )
+            await CLEANER.awaited_on_thread(write_offset_checkpoint, directory.files, path, offsets)
             self._written[directory] = offsets

@@ -18,7 +18,7 @@ from ...storage.compaction.pace import CleaningStoppedError, Pace
 from ..timers.work import KindOfWork
 from .worker_code import WorkerCode
 
-WORKER = KindOfWork("log-cleaner-worker", "waits for the process that cleans a log")
+WORKER = KindOfWork("log-cleaner-worker", "cleans one log, on a thread or in a process")
 
 THREAD_BYTES = 1 << 20
 """Rounds of at most this size run on a thread: about 60 ms of work, less than the start of a process takes."""
@@ -39,7 +39,7 @@ async def _on_thread(round_: LiveRound) -> CleaningOutcome:
     stop = threading.Event()
     round_.on_interrupt = stop.set
     pace = Pace(round_.order.limits.bytes_per_second, time.monotonic, stop.wait)
-    work = asyncio.get_running_loop().run_in_executor(None, carry_out, round_.order, round_.files, pace)
+    work = WORKER.awaited_on_thread(carry_out, round_.order, round_.files, pace)
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:

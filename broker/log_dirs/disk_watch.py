@@ -236,7 +236,7 @@ class DiskWatch:
             self._other_bytes = self._allocated_bytes() - in_logs
         elif now_ms - self._counted_at_ms >= COUNT_INTERVAL_MS and self._loop is not None:
             self._counted_at_ms = now_ms
-            counting = self._loop.run_in_executor(None, self._allocated_bytes)
+            counting = WATCH.awaited_on_thread(self._allocated_bytes)
             WATCH.when_done(counting, partial(self._counted, in_logs))
         self._used_bytes = in_logs + self._other_bytes
 
@@ -246,7 +246,7 @@ class DiskWatch:
         in_logs = await self._in_slices(size_steps(self._logs()))
         self._counted_at_ms = self._timers.now_ms()
         try:
-            self._other_bytes = await self._loop.run_in_executor(None, self._allocated_bytes) - in_logs
+            self._other_bytes = await WATCH.awaited_on_thread(self._allocated_bytes) - in_logs
         except OSError as error:
             logger.warning("the files of the log directories could not be counted: %s", error)
         self._used_bytes = await self._in_slices(size_steps(self._logs())) + self._other_bytes
@@ -294,7 +294,7 @@ class DiskWatch:
         if not any(len(removals) for _, removals in due):
             return 0
         assert self._loop is not None
-        self._removing = self._loop.run_in_executor(None, self._remove, due)
+        self._removing = WATCH.awaited_on_thread(self._remove, due)
         return await asyncio.shield(self._removing)  # `stop` waits for it
 
     def _remove(self, due: Sequence[tuple[LogDirectory, DueRemovals]]) -> int:

@@ -89,7 +89,7 @@ class SnapshotGenerator:
                 if self._is_stopped:
                     return
             await self._sync_log()
-            await asyncio.get_running_loop().run_in_executor(None, log.write_snapshot, pending.snapshot_id, batches)
+            await SNAPSHOTS.awaited_on_thread(log.write_snapshot, pending.snapshot_id, batches)
         except (KafkaError, OSError, UnwritableMetadataError) as error:
             logger.error("could not write metadata snapshot %s: %s", pending.snapshot_id.file_name, error)
             self._not_before_ms = self._clock_ms() + CHECK_MS
@@ -104,7 +104,7 @@ class SnapshotGenerator:
             return
         flush = flusher.prepare_flush()
         try:
-            await asyncio.get_running_loop().run_in_executor(None, flush.sync)
+            await SNAPSHOTS.awaited_on_thread(flush.sync)
         except OSError as error:
             raise flusher.fail_flush(flush, error) from error
         flusher.complete_flush(flush, self._clock_ms())

@@ -22,6 +22,7 @@ from ...protocol.messages.headers import ResponseHeader
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ...protocol.messages.structure import Message
 from ...protocol.records.buffers import Buffer
+from ..timers.work import KindOfWork
 from .node_connection import NodeConnection
 from .node_security import PLAINTEXT, NodeSecurity
 
@@ -29,6 +30,8 @@ Response = TypeVar("Response", bound=Message)
 Result = TypeVar("Result")
 
 logger = logging.getLogger(__name__)
+
+SECURITY = KindOfWork("node-security", "reads key stores and passwords for connections to other nodes")
 
 HEADER_BYTES = 4
 """The size of the shortest response header, which has only the correlation id."""
@@ -180,7 +183,7 @@ class NodeClient:
         if self._refused is not None and loop.time() < self._refused[0]:
             raise NodeLoginError(self._refused[1])
         # On a thread: a key store that has changed is read again.
-        tls = None if self._security.tls is None else await loop.run_in_executor(None, self._security.tls)
+        tls = None if self._security.tls is None else await SECURITY.awaited_on_thread(self._security.tls)
         server_hostname = None if tls is None else self.host
         try:
             async with asyncio.timeout(timeout_s):

@@ -28,12 +28,11 @@ from .channel import ControllerChannel
 from .heartbeats import Heartbeats
 from .known_controllers import KnownControllers
 from .lifecycle import Lifecycle, Registrant
-from .metadata_fetcher import MetadataFetcher
+from .metadata_fetcher import METADATA, MetadataFetcher
 
 logger = logging.getLogger(__name__)
 
 HEARTBEATS = KindOfWork("broker-heartbeats", "registers this broker and sends its heartbeats")
-METADATA = KindOfWork("metadata-log", "follows the controllers' metadata log")
 
 SHUTDOWN_TIMEOUT_MS = 5 * 60_000
 """The time that ``BrokerServer.shutdown`` waits for a controlled shutdown."""

@@ -21,10 +21,13 @@ from ..metadata.log_reader import MetadataLogError
 from ..metadata.snapshot_files import ReceivedSnapshot
 from ..network.node_client import NodeClient, NodeSilentError, NodeUnavailableError, client_at
 from ..timers.repeated_complaint import RepeatedComplaint
+from ..timers.work import KindOfWork
 from .known_controllers import KnownControllers
 from .metadata_observer import Append, Fatal, MetadataObserver, Retry, SnapshotPiece, Step, Truncate
 
 logger = logging.getLogger(__name__)
+
+METADATA = KindOfWork("metadata-log", "follows the controllers' metadata log")
 
 REQUEST_TIMEOUT_S = 2.0
 """``controller.quorum.request.timeout.ms``. A controller may hold a Fetch response back for 500 ms of it."""
@@ -180,7 +183,7 @@ class MetadataFetcher:
         received = self._received
         assert received is not None
         try:
-            snapshot = await asyncio.to_thread(self._metadata.log.check_received, received)
+            snapshot = await METADATA.awaited_on_thread(self._metadata.log.check_received, received)
         except MetadataLogError as damage:
             self._discard_received()
             self._complaint.complain(f"{self._controllers.active} sent a damaged snapshot: {damage}")

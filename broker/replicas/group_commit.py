@@ -162,8 +162,7 @@ class GroupCommit:
                     logger.error("%s", error)
                 self._call_waiters(log, error)
         if flushes:
-            loop = asyncio.get_running_loop()
-            future = self._running[directory.path] = loop.run_in_executor(None, directory.flusher.sync, flushes)
+            future = self._running[directory.path] = SYNCS.awaited_on_thread(directory.flusher.sync, flushes)
             SYNCS.when_done(future, partial(self._end_round, directory, flushes))
 
     def _end_round(

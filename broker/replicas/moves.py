@@ -211,7 +211,7 @@ class ReplicaMoves:
                 # Through the directory, so that a failed sync takes the right one offline.
                 flushes = move.target.flusher.prepare([move.future])
                 try:
-                    await loop.run_in_executor(None, move.target.flusher.sync, flushes)
+                    await MOVES.awaited_on_thread(move.target.flusher.sync, flushes)
                 except OSError as error:
                     raise move.target.flusher.abort(flushes, error) from error
                 move.target.flusher.complete(flushes, self._clock_ms())
@@ -255,7 +255,7 @@ class ReplicaMoves:
                 return
             began = loop.time()
             try:
-                copied = await loop.run_in_executor(None, move.append, chunk, self._clock_ms())
+                copied = await MOVES.awaited_on_thread(move.append, chunk, self._clock_ms())
             except KafkaError:
                 if not move.is_outdated(chunk):
                     raise

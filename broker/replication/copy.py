@@ -15,9 +15,12 @@ from ...protocol.records.buffers import Buffer
 from ...storage.log.log import Log
 from ..replicas.group_commit import GroupCommit
 from ..replicas.unseen import UnseenAppends
+from ..timers.work import KindOfWork
 from .follower import NO_EPOCH, AppendToCopy, FetchPosition, FollowedPartition, TruncateCopy, TruncateFully
 
 logger = logging.getLogger(__name__)
+
+PARTITIONS = KindOfWork("replica-fetch", "copies what a leader answered for one partition")
 
 Extent = tuple[int, int, int, int]
 """Where a log ends: its end offset, its last epoch, and the offset and the size in bytes of its last segment."""
@@ -118,7 +121,7 @@ class Copy:
         pending = log.begin_truncation(step.offset)
         self._changed()
         if pending is not None:
-            await asyncio.get_running_loop().run_in_executor(None, pending.write)
+            await PARTITIONS.awaited_on_thread(pending.write)
             for _ in pending.rebuilding():
                 await asyncio.sleep(0)
             log.complete_truncation(pending, step.offset)
@@ -129,7 +132,7 @@ class Copy:
         start = self.log.log_start_offset
         pending = self.log.begin_truncation(start)
         if pending is not None:
-            await asyncio.get_running_loop().run_in_executor(None, pending.write)
+            await PARTITIONS.awaited_on_thread(pending.write)
             self.log.complete_truncation(pending, start)
         self.log.truncate_fully_and_start_at(step.offset)  # fast: only one short segment is left by now
         self.log.offsets.set_high_watermark(step.offset)

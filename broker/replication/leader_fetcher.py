@@ -26,7 +26,7 @@ from ..replicas.replication_throttle import ReplicationThrottle
 from ..timers.monotonic import monotonic_ms
 from ..timers.repeated_complaint import RepeatedComplaint
 from ..timers.work import KindOfWork
-from .copy import Copy, Extent
+from .copy import PARTITIONS, Copy, Extent
 from .fetch_plan import FetchPlan
 from .fetch_session import NO_SESSION_ID, Key, SessionRequest
 from .follower import (
@@ -46,7 +46,6 @@ from .withdrawal import withdrawing
 logger = logging.getLogger(__name__)
 
 FETCHING = KindOfWork("replica-fetcher", "fetches the partitions that one other broker leads")
-PARTITIONS = KindOfWork("replica-fetch", "copies what a leader answered for one partition")
 LATEST, EARLIEST = -1, -2
 PARTITIONS_A_TURN, BYTES_A_TURN = 16, 64 * 1024
 """The most partitions and bytes of an answer that are appended in one turn of the event loop: 1 ms. If an answer has

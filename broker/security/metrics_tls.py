@@ -38,7 +38,7 @@ class MetricsTls:
         return self._looking
 
     async def _look(self) -> None:
-        self.streams.current = await asyncio.get_running_loop().run_in_executor(None, self._tls.current)
+        self.streams.current = await METRICS_TLS.awaited_on_thread(self._tls.current)
 
     def _read(self) -> ServerTls:
         try:

@@ -6,7 +6,6 @@ uses the current contents of key stores, trust stores and JAAS file, or the last
 broker can change the key stores. Source: ``ChannelBuilders.clientChannelBuilder`` with JaasContext.Type.SERVER.
 """
 
-import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from ..config.errors import ConfigError
 from ..config.node_links import NodeLink, node_links
 from ..config.security import RELOADABLE, is_reloadable
 from ..config.server_config import ServerConfig
+from ..network.node_client import SECURITY
 from ..network.node_security import PLAINTEXT, NodeSecurity
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _login(config: ServerConfig, link: NodeLink) -> "Callable[[], Awaitable[Clie
         return NodeTokens(link.listener, kept.value.tokens).login
 
     async def begin() -> "ClientLogin":
-        return _with_password(await asyncio.to_thread(kept.current))
+        return _with_password(await SECURITY.awaited_on_thread(kept.current))
 
     return begin
 

@@ -118,15 +118,14 @@ class TlsListeners:
             self._reading = KEY_STORES.task(self._look_at_files())
 
     async def _look_at_files(self) -> None:
-        loop = asyncio.get_running_loop()
         for listener in self._listeners:
             texts = self._texts
-            stamp = await loop.run_in_executor(None, _stamp, texts, listener)
+            stamp = await KEY_STORES.awaited_on_thread(_stamp, texts, listener)
             if stamp == self._stamps[listener.name]:
                 continue
             self._stamps[listener.name] = stamp
             try:
-                tls = await loop.run_in_executor(None, self._replacement, texts, listener)
+                tls = await KEY_STORES.awaited_on_thread(self._replacement, texts, listener)
             except ValueError as error:
                 _log_failure(listener, error)
             else:

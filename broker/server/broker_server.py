@@ -41,6 +41,7 @@ from ..replicas.hosted_replicas import HOSTING, HostedReplicas
 from ..security.open_access import warn_of_open_access
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import suspended_ms
+from ..timers.work import KindOfWork
 from .background import Background
 from .broker import Broker
 from .dispatching import dispatcher_of
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 STOPPED_UNCLEANLY = "stopped, but not cleanly: {}. Nothing acknowledged is lost; the next start recovers that directory"
+RECOVERY = KindOfWork("log-recovery", "recovers the logs of an unclean stop, before the start ends")
 OPEN_AT_ONCE = 5
 OPEN_PAUSE_MS = 5
 """The pause for requests after each OPEN_AT_ONCE partitions that are opened after a start: 2,000 take three seconds."""
@@ -204,7 +206,7 @@ class BrokerServer:
         if self._recovery.unclean(parts.log_dirs):
             threads = parts.broker.config.get_int("num.recovery.threads.per.data.dir")
             arguments = parts.log_dirs, parts.hosting.logs.config_of, now_ms, threads
-            await asyncio.get_running_loop().run_in_executor(None, self._recovery.recover, *arguments)
+            await RECOVERY.awaited_on_thread(self._recovery.recover, *arguments)
 
     def _serve(self, parts: OpenedBroker, now_ms: int) -> None:
         """Registers, hosts the partitions and loads the coordinators, before the first connection."""

@@ -6,7 +6,6 @@ quota is exceeded (:mod:`..quotas` does). Source: ClientQuotaMetadataManager, Dy
 Imported with the first quota in the metadata.
 """
 
-import asyncio
 import logging
 from collections.abc import Collection, Mapping
 
@@ -57,7 +56,7 @@ class QuotaEnforcement:
         self._limit_addresses(quotas, changed)
         if host_names:
             # Kafka looks up the name once, too, when the quota is set and at each start.
-            looked_up = asyncio.get_running_loop().run_in_executor(None, resolve, host_names)
+            looked_up = LOOK_UP.awaited_on_thread(resolve, host_names)
             LOOK_UP.when_done(looked_up, lambda done: self._looked_up(quotas, host_names, done.result()))
 
     def _looked_up(self, quotas: Quotas, host_names: list[str], addresses: Mapping[str, str]) -> None:

@@ -4,6 +4,8 @@
     CLEANING.keep_running(self._run)                a task that must not end: it is run again, after growing pauses
     CLEANING.task(self._clean(log), "orders-3")     a task that ends
     CLEANING.awaited(self._ask(worker))             a task whose exception the caller gets, because it awaits the task
+    CLEANING.on_thread(self._remove, files)         a function on a thread
+    CLEANING.awaited_on_thread(round_.sync)         the same, if the caller gets its exception
     CLEANING.soon(self._next), CLEANING.later(2.0, self._retry)     callbacks of the event loop
     CLEANING.when_done(future, self._ended)         callbacks of a future
 
@@ -76,7 +78,7 @@ class KindOfWork:
 
     def on_thread(self, function: Callable[..., Result], *arguments: Any) -> "asyncio.Future[Result]":
         """Calls a function on a thread. Its exception is counted and logged; the future has it, too."""
-        future = asyncio.get_running_loop().run_in_executor(None, function, *arguments)
+        future = self.awaited_on_thread(function, *arguments)
 
         def ended(done: "asyncio.Future[Result]") -> None:
             error = None if done.cancelled() else done.exception()
@@ -85,6 +87,10 @@ class KindOfWork:
 
         future.add_done_callback(ended)
         return future
+
+    def awaited_on_thread(self, function: Callable[..., Result], *arguments: Any) -> "asyncio.Future[Result]":
+        """Calls a function on a thread for a caller that takes its exception from the future."""
+        return asyncio.get_running_loop().run_in_executor(None, function, *arguments)
 
     def soon_in(self, loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *arguments: Any) -> None:
         """Calls back in the next turn of an event loop that another thread runs. Raises RuntimeError if the loop was

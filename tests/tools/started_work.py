@@ -17,6 +17,8 @@ METHODS = frozenset(
         "add_reader",
         "add_writer",
         "TaskGroup",
+        "run_in_executor",
+        "to_thread",
     }
 )
 ROOM = "broker/timers/"
