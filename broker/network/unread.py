@@ -38,7 +38,8 @@ def unread(connections: Iterable[Connection]) -> list[Connection]:
         if connection.holds_frames:
             found.append(connection)
             continue
-        descriptor = connection.transport.get_extra_info("socket").fileno()
+        socket = connection.transport.get_extra_info("socket")  # None if the client has just disconnected
+        descriptor = -1 if socket is None else socket.fileno()
         if descriptor >= 0:
             by_descriptor[descriptor] = connection
             poll.register(descriptor, select.POLLIN)

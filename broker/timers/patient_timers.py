@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from .patience import TICK_MS, Patience
-from .timer_queue import DueCallbacks, TimerHandle, TimerQueue
+from .timer_queue import TIMERS, DueCallbacks, TimerHandle, TimerQueue
 from .timers import CancelHandle, Loop, Timer
 
 HOLD_CHECK_MS = 10
@@ -101,9 +101,7 @@ class PatientTimers:
         suspended_ms = self._suspended_ms()
         stall_ms = self._patience.note_wakeup(now_ms, suspended_ms)
         self._on_wake_up(now_ms, suspended_ms)
-        if stall_ms:
-            self._is_drained = self._unread()
-        if not self._patience.may_expire(now_ms, self._patience.is_holding and self._is_drained()):
+        if not self._patience.may_expire(now_ms, self._was_drained(has_stalled=stall_ms > 0)):
             self._arm(now_ms + HOLD_CHECK_MS)
             return
         self._is_drained = bool
@@ -112,6 +110,17 @@ class PatientTimers:
             deadline_ms = self._queue.next_deadline_ms()
             if deadline_ms is not None:
                 self._arm(deadline_ms + self._patience.stalled_ms)
+
+    def _was_drained(self, *, has_stalled: bool) -> bool:
+        """Whether what lay in the sockets after the last stall has been read. False after an exception: no timer fires
+        before the next wake-up is set, and ``Patience`` limits the time for which timers are held back."""
+        try:
+            if has_stalled:
+                self._is_drained = self._unread()
+            return self._patience.is_holding and self._is_drained()
+        except Exception as error:  # noqa: BLE001 - a bug: all sessions and transactions wait for these timers
+            TIMERS.failed("looking at the sockets after a stall", error)
+            return False
 
 
 def suspended_ms() -> int:

@@ -11,10 +11,10 @@ from odradek.broker.network.unread import LOOKED_AT_AT_ONCE, Unread, unread
 class Transport:
     """A transport with the methods that are used."""
 
-    def __init__(self, one: socket.socket) -> None:
+    def __init__(self, one: socket.socket | None) -> None:
         self._socket = one
 
-    def get_extra_info(self, name: str) -> socket.socket:
+    def get_extra_info(self, name: str) -> socket.socket | None:
         assert name == "socket"
         return self._socket
 
@@ -55,6 +55,13 @@ def test_bytes_and_frames_are_found_until_they_are_gone() -> None:
     assert left.is_drained(), "what was once seen without anything unread counts as drained"
     for peer in peers:
         peer.close()
+
+
+def test_a_connection_that_has_just_lost_its_socket_has_nothing_unread() -> None:
+    lost = Peer()
+    lost.close()
+    lost.transport = cast(asyncio.Transport, Transport(None))
+    assert unread([lost.as_connection]) == []
 
 
 def test_one_look_asks_about_a_bounded_number() -> None:

@@ -14,6 +14,7 @@ from odradek.broker.timers.patience import (
     Patience,
 )
 from odradek.broker.timers.patient_timers import HOLD_CHECK_MS, PatientTimers
+from odradek.broker.timers.timer_queue import TIMERS
 
 from ..virtual_loop import VirtualLoop
 
@@ -27,6 +28,7 @@ class World:
     def __init__(self) -> None:
         self.loop = VirtualLoop()
         self.is_drained = True
+        self.looks_raise = False
         self.drains = 0
         self.suspended_ms = 0
         self.wake_ups = 0
@@ -35,6 +37,8 @@ class World:
 
     def _unread(self) -> Callable[[], bool]:
         self.drains += 1
+        if self.looks_raise:
+            raise KeyError("a bug")
         return lambda: self.is_drained
 
     def _woke(self, now_ms: int, suspended_ms: int) -> None:
@@ -110,6 +114,19 @@ def test_a_client_that_never_stops_sending_stops_no_expiration() -> None:
     world.loop.stall(2_000)
     world.loop.run(DRAIN_MAX_MS + 2_000 + 100)
     assert world.names == ["session"]
+
+
+def test_an_exception_of_the_look_at_the_sockets_stops_no_timer() -> None:
+    world = World()
+    before = TIMERS.failures
+    world.expires("session", 100)
+    world.looks_raise = True
+    world.loop.stall(2_000)
+    world.loop.run(DRAIN_MAX_MS + 2_000 + 100)
+    world.expires("next", 100)
+    world.loop.run(200)
+    assert world.names == ["session", "next"]
+    assert TIMERS.failures > before
 
 
 def test_stalls_in_a_row_hold_back_for_a_bounded_time() -> None:
