@@ -158,7 +158,7 @@ class NodeClient:
             return await work
         except (OSError, EOFError, ProtocolError) as error:
             raise self._failed(error, timeout_s) from error
-        except asyncio.CancelledError:
+        except BaseException:  # cancelled, or a bug: the answer to a request in flight may still arrive
             self.close()
             raise
 

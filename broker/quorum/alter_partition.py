@@ -72,6 +72,9 @@ class AlterPartitionManager:
             self._complaint.complain(error)
             self._wait_again(changes)
             return False
+        except Exception:  # a bug: the leaders wait for an answer
+            self._wait_again(changes)
+            raise
         if response.error_code:
             self._complaint.complain(described(response.error_code))
             self._wait_again(changes)

@@ -146,6 +146,9 @@ class AssignmentsManager:
             self._assignments.unanswered()
             self._complaint.complain(error)
             return
+        except Exception:  # a bug: nothing else would be sent before the answer
+            self._assignments.unanswered()
+            raise
         refused = self._assignments.answered(response)
         if refused:
             self._complaint.complain(", ".join(f"{described(code)} for {count}" for code, count in refused.items()))

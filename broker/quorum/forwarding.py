@@ -111,7 +111,12 @@ class Forwarding:
                 await self._arrived.wait()
                 while self._waiting:
                     pending = self._waiting.pop()
-                    pending.answered(await self._outcome(pending))
+                    try:
+                        outcome = await self._outcome(pending)
+                    except Exception:  # a bug: nothing else would answer the client
+                        pending.answered(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+                        raise
+                    pending.answered(outcome)
                 self._overload.resolved()
                 self._arrived.clear()
         finally:
