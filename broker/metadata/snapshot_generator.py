@@ -107,6 +107,9 @@ class SnapshotGenerator:
             await SNAPSHOTS.awaited_on_thread(flush.sync)
         except OSError as error:
             raise flusher.fail_flush(flush, error) from error
+        except Exception:
+            flusher.take_back(flush)
+            raise
         flusher.complete_flush(flush, self._clock_ms())
 
     def _clean(self) -> None:

@@ -178,16 +178,23 @@ class GroupCommit:
         elif isinstance(error, OSError):
             failure = directory.flusher.abort(flushes, error)
             if lacks_descriptors(error):
-                self._try_later([log for log, flush in flushes if not flush.with_indexes], False, failure)
-                self._try_later([log for log, flush in flushes if flush.with_indexes], True, failure)
+                self._repeat(flushes, failure)
                 return
             logger.error("%s", failure)
-        else:
-            raise error
+        else:  # a bug, not a failure of the disk
+            SYNCS.failed("a sync", error)
+            directory.flusher.take_back(flushes)
+            self._repeat(flushes, error)
+            return
         for log, _ in flushes:
             SYNCS.soon(self._call_waiters, log, failure)  # a callback for each: if one fails, the others still run
 
-    def _try_later(self, logs: Sequence[Log], with_indexes: bool, error: KafkaError) -> None:
+    def _repeat(self, flushes: list[tuple[Log, Flush]], error: BaseException) -> None:
+        """Syncs the logs of a round again that was not carried out: their waiters still wait."""
+        self._try_later([log for log, flush in flushes if not flush.with_indexes], False, error)
+        self._try_later([log for log, flush in flushes if flush.with_indexes], True, error)
+
+    def _try_later(self, logs: Sequence[Log], with_indexes: bool, error: BaseException) -> None:
         """Syncs the logs again after a pause, in which connections or other files may be closed."""
         if logs:
             logger.warning("could not sync %d logs; the broker tries again: %s", len(logs), error)

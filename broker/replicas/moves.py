@@ -214,6 +214,9 @@ class ReplicaMoves:
                     await MOVES.awaited_on_thread(move.target.flusher.sync, flushes)
                 except OSError as error:
                     raise move.target.flusher.abort(flushes, error) from error
+                except Exception:
+                    move.target.flusher.take_back(flushes)
+                    raise
                 move.target.flusher.complete(flushes, self._clock_ms())
             if move.lag > TAIL_OFFSETS:
                 continue
@@ -289,5 +292,5 @@ class ReplicaMoves:
             self._moves.pop(move.key, None)
             logger.info("%s-%d: is now in %s", *move.key, move.target.path)
             done.set_result(True)
-        except KafkaError as error:
+        except Exception as error:  # noqa: BLE001 - also a bug: the mover waits, and holds the turn of the metadata
             done.set_exception(error)

@@ -78,3 +78,8 @@ class DirectoryFlusher:
         if not lacks_descriptors(error):
             self._fail(error)
         return self._storage_error(error)
+
+    def take_back(self, flushes: list[tuple[Log, Flush]]) -> None:
+        """The last step if the sync was not carried out, although no file failed. The flushes may be prepared anew."""
+        for log, flush in flushes:
+            log.flusher.take_back(flush)

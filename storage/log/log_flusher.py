@@ -53,14 +53,19 @@ class LogFlusher:
         If only a descriptor was missing, no sync has failed: the log stays usable, and the next flush does all of this
         one's work.
         """
-        flush.close()
         if lacks_descriptors(error):
-            self._files.take_back(flush)
+            self.take_back(flush)
             return self._health.storage_error(error)
+        flush.close()
         self._health.failure = error
         if self._health.on_failure is not None:
             self._health.on_failure(error)  # for any error: the written data may be lost
         return StorageError(f"{self._health.directory}: {error}")
+
+    def take_back(self, flush: Flush) -> None:
+        """The last step of a flush whose `sync` was not carried out: the next flush does all of this one's work."""
+        flush.close()
+        self._files.take_back(flush)
 
     def flush(self) -> None:
         """Makes everything durable before it returns. Raises StorageError; after a failed sync the log is unusable."""
