@@ -118,19 +118,22 @@ class TlsListeners:
             self._reading = KEY_STORES.task(self._look_at_files())
 
     async def _look_at_files(self) -> None:
-        for listener in self._listeners:
-            texts = self._texts
-            stamp = await KEY_STORES.awaited_on_thread(_stamp, texts, listener)
-            if stamp == self._stamps[listener.name]:
-                continue
-            self._stamps[listener.name] = stamp
-            try:
-                tls = await KEY_STORES.awaited_on_thread(self._replacement, texts, listener)
-            except ValueError as error:
-                _log_failure(listener, error)
-            else:
-                if texts is self._texts:
-                    self._replace(listener, tls)
+        for listener in self._listeners:  # a task for each: a bug with one store keeps none of the others
+            await KEY_STORES.task(self._look_at_files_of(listener), f"the listener {listener.name}")
+
+    async def _look_at_files_of(self, listener: Listener) -> None:
+        texts = self._texts
+        stamp = await KEY_STORES.awaited_on_thread(_stamp, texts, listener)
+        if stamp == self._stamps[listener.name]:
+            return
+        try:
+            tls = await KEY_STORES.awaited_on_thread(self._replacement, texts, listener)
+        except ValueError as error:
+            _log_failure(listener, error)
+        else:
+            if texts is self._texts:
+                self._replace(listener, tls)
+        self._stamps[listener.name] = stamp
 
     def _with_dynamic(self, configs: Mapping[str, str]) -> Mapping[str, str]:
         return {**self._static, **{key: text for key, text in configs.items() if is_reloadable(key)}}
