@@ -9,6 +9,7 @@ key that is named twice), POLICY_VIOLATION (more than 100 host names). Source: K
 ``ControllerApis.handleAlterClientQuotas``, ``ClientQuotaControlManager``.
 """
 
+import asyncio
 from collections.abc import Callable
 
 from ...protocol.api_keys import ApiKey
@@ -52,8 +53,14 @@ def handle(
     if not host_names:
         alter(addresses)
         return
-    looked_up = LOOK_UP.awaited_on_thread(resolve, host_names)
-    LOOK_UP.when_done(looked_up, lambda done: alter(addresses | done.result().keys()))
+
+    def looked_up(done: "asyncio.Future[dict[str, str]]") -> None:
+        if done.exception() is None:
+            alter(addresses | done.result().keys())
+        else:
+            reply(_refused(request, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)))
+
+    LOOK_UP.when_done(LOOK_UP.on_thread(resolve, host_names), looked_up)
 
 
 def _refused(request: AlterClientQuotasRequest, error: KafkaError) -> AlterClientQuotasResponse:
