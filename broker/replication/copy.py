@@ -6,6 +6,7 @@ Invariant: a copy's high watermark is the leader's, or the copy's end if that is
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 
@@ -13,6 +14,7 @@ from ...protocol.messages.fetch import FetchRequest
 from ...protocol.records.batch import iterate_headers
 from ...protocol.records.buffers import Buffer
 from ...storage.log.log import Log
+from ...storage.log.pending_cut import PendingCut
 from ..replicas.group_commit import GroupCommit
 from ..replicas.unseen import UnseenAppends
 from ..timers.work import KindOfWork
@@ -121,7 +123,7 @@ class Copy:
         pending = log.begin_truncation(step.offset)
         self._changed()
         if pending is not None:
-            await PARTITIONS.awaited_on_thread(pending.write)
+            await _write(pending)
             for _ in pending.rebuilding():
                 await asyncio.sleep(0)
             log.complete_truncation(pending, step.offset)
@@ -132,7 +134,7 @@ class Copy:
         start = self.log.log_start_offset
         pending = self.log.begin_truncation(start)
         if pending is not None:
-            await PARTITIONS.awaited_on_thread(pending.write)
+            await _write(pending)
             self.log.complete_truncation(pending, start)
         self.log.truncate_fully_and_start_at(step.offset)  # fast: only one short segment is left by now
         self.log.offsets.set_high_watermark(step.offset)
@@ -142,6 +144,13 @@ class Copy:
         """Wakes waiting consumers after a truncation, so that they read again."""
         self._unseen.clear()
         self._visible(0)
+
+
+async def _write(pending: PendingCut) -> None:
+    """Writes a truncation on a thread. If that raises, which is a bug and counted, completing the truncation writes it:
+    the copy need not stop."""
+    with contextlib.suppress(Exception):
+        await PARTITIONS.on_thread(pending.write)
 
 
 def _pieces(records: Buffer, most_bytes: int) -> list[Buffer]:
