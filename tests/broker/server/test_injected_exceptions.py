@@ -1,210 +1,205 @@
-"""An exception in any task, timer, callback or slice of a cluster ends nothing else.
+"""An exception in any task, timer, callback, slice or thread of a broker ends nothing else.
 
-The places are found by the broker's own registry: all of its work passes through :class:`.KindOfWork`. A first run of
-the load notes each kind and function that is called; then one place after the other raises while the load runs again.
+The places are found by the broker's own registry: all of its work passes through :class:`.KindOfWork`. The first rounds
+of a load note each kind and function that is called. Then some places at once raise in each further round.
 """
 
 import contextlib
-import functools
-from collections.abc import Callable, Coroutine, Iterator
+import errno
+import importlib
+import logging
+import os
+import pkgutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from odradek import broker as broker_package
+from odradek.broker.cleaner import worker
+from odradek.broker.log_dirs import disk_watch
+from odradek.broker.replicas import offset_searches
+from odradek.broker.security import tls_listeners
+from odradek.broker.security.metrics_tls import MetricsTls
+from odradek.broker.server import background, metadata_publisher
+from odradek.broker.server.logging_setup import BoundedHandler, TextFormatter, count_lines_on
+from odradek.broker.server.metadata_publisher import BrokerMetadataPublisher
 from odradek.broker.timers import work
-from odradek.broker.timers.slices import SLICES, SlicedWork
-from odradek.broker.timers.work import KindOfWork, name_of
-from odradek.testing.cluster import KafkaCluster
-from support.eventually import eventually
+from odradek.broker.timers.work import KINDS
+from odradek.storage.files.files import CREATE, EXISTING
+from odradek.testing.files import FilesUnderTest
+from odradek.testing.in_process import InProcessBroker
+from support.security.identity_provider import IdentityProvider
+from support.security.tls_files import tls_files
+from tools.places import ROOT
+from tools.started_work import names_of_kinds
+
+from .injected_loads import QUICK, SECRET, TOKEN_LIFETIME_S, ClusterLoad, Load, LoadAlone, SecuredCluster
+from .injector import InjectedError, Injector, Place
 
 pytestmark = pytest.mark.ci
 
-TIMES = 3
-"""How often an armed place raises."""
-PATIENCE_S = 60
-CONFIGS = {
-    "group.initial.rebalance.delay.ms": 0,
-    "log.retention.check.interval.ms": 300,
-    "log.cleaner.backoff.ms": 300,
-    "log.flush.scheduler.interval.ms": 300,
-    "log.flush.interval.messages": 1,
-    "replica.fetch.wait.max.ms": 100,
-}
+AT_ONCE = 12
+"""The places that raise in one round of a load."""
+SOON_MS = 300
+FOLLOWING = Place("metadata-log", "MetadataFetcher.run")
+"""The only work that may end a broker: without the metadata log, it can't know what it leads."""
+ALONE = frozenset(
+    {
+        "alter-client-quotas",
+        "connection",
+        "disk-watch",
+        "partition-hosting",
+        "quota-host-names",
+        "suppressed-log-lines",
+    }
+)
+"""The kinds of work in which a broker alone gets exceptions; all others get them in a cluster."""
 
 
-class Place(NamedTuple):
-    """A kind of work, and the function that it calls."""
-
-    kind: str
-    function: str
-
-
-class InjectedError(Exception):
-    """An armed place raises it."""
-
-
-class Injector:
-    """Notes every place that work passes through; the armed one raises after its callback, or in place of its task."""
-
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.seen: dict[Place, int] = {}
-        self.tasks: dict[Place, None] = {}
-        self.raised = 0
-        self._armed: Place | None = None
-        call, run, advance = KindOfWork.call, KindOfWork._run, SlicedWork.advance
-
-        def calls(kind: KindOfWork, callback: Callable[..., object], *arguments: Any) -> None:
-            if self._is_armed(Place(kind.name, name_of(callback))):
-                callback = self._raising(callback)
-            call(kind, callback, *arguments)
-
-        async def runs(kind: KindOfWork, coroutine: Coroutine[Any, Any, object], subject: str) -> bool:
-            place = Place(kind.name, getattr(coroutine, "__qualname__", subject))
-            self.tasks[place] = None
-            if self._is_armed(place):
-                coroutine.close()
-                coroutine = self._fail()
-            return await run(kind, coroutine, subject)
-
-        def advances(sliced: SlicedWork, *arguments: Any) -> None:
-            name = getattr(sliced._steps, "__qualname__", type(sliced._steps).__name__)
-            if self._is_armed(Place(SLICES.name, name)):
-                sliced._steps = self._raising_steps()
-            advance(sliced, *arguments)
-
-        patch.setattr(KindOfWork, "call", calls)
-        patch.setattr(KindOfWork, "_run", runs)
-        patch.setattr(SlicedWork, "advance", advances)
-
-    def arm(self, place: Place | None) -> None:
-        self.raised, self._armed = 0, place
-
-    def _is_armed(self, place: Place) -> bool:
-        self.seen[place] = self.seen.get(place, 0) + 1
-        if place != self._armed or self.raised >= TIMES:
-            return False
-        self.raised += 1
-        return True
-
-    def _raising(self, callback: Callable[..., object]) -> Callable[..., object]:
-        def raising(*arguments: Any) -> None:
-            callback(*arguments)
-            raise InjectedError
-
-        return functools.wraps(getattr(callback, "func", callback))(raising)
-
-    def _raising_steps(self) -> Iterator[None]:
-        yield
-        raise InjectedError
-
-    async def _fail(self) -> None:
-        raise InjectedError
-
-
-class Load:
-    """Clients that use what a cluster has: topics, acks=all, transactions, groups. Each round has names of its own."""
-
-    def __init__(self, cluster: KafkaCluster) -> None:
-        self.servers = cluster.bootstrap_servers
-        self.admin = AdminClient({"bootstrap.servers": self.servers})
-        self.rounds = 0
-
-    def run(self) -> None:
-        self.rounds += 1
-        topic, group = f"topic-{self.rounds}", f"group-{self.rounds}"
-        self.retried(lambda: self.create(topic))
-        self.retried(lambda: self.produce(topic))
-        self.retried(lambda: self.transaction(topic))
-        assert self.consume(topic, group) >= 6
-        self.retried(lambda: self.admin.delete_topics([topic])[topic].result(PATIENCE_S))
-
-    def retried(self, attempt: Callable[[], object]) -> None:
-        """Until it succeeds: an injected exception may fail a request."""
-
-        def is_done() -> bool:
-            try:
-                attempt()
-            except KafkaException:
-                return False
-            return True
-
-        eventually("a client succeeds", is_done, patience_s=PATIENCE_S)
-
-    def create(self, topic: str) -> None:
-        config = {"cleanup.policy": "compact,delete", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
-        with contextlib.suppress(KafkaException):  # an earlier attempt may have made it
-            self.admin.create_topics([NewTopic(topic, 2, 2, config=config)])[topic].result(PATIENCE_S)
-        if topic not in self.admin.list_topics(timeout=PATIENCE_S).topics:
-            raise KafkaException
-
-    def produce(self, topic: str) -> None:
-        producer = Producer({"bootstrap.servers": self.servers, "enable.idempotence": True, "linger.ms": 0})
-        for number in range(6):
-            producer.produce(topic, b"value" * 10, key=str(number), partition=number % 2)
-        if producer.flush(PATIENCE_S):
-            raise KafkaException
-
-    def transaction(self, topic: str) -> None:
-        producer = Producer({"bootstrap.servers": self.servers, "transactional.id": topic})
-        producer.init_transactions(PATIENCE_S)
-        producer.begin_transaction()
-        producer.produce(topic, b"in a transaction", key="t", partition=0)
-        producer.commit_transaction(PATIENCE_S)
-
-    def consume(self, topic: str, group: str) -> int:
-        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": group, "auto.offset.reset": "earliest"})
-        consumer.subscribe([topic])
-        try:
-            got: list[object] = []
-
-            def has_all() -> bool:
-                got.extend(consumer.consume(10, 0.2))
-                return len(got) >= 6
-
-            eventually("all is consumed", has_all, patience_s=PATIENCE_S)
-            self.retried(lambda: consumer.commit(asynchronous=False))
-            self.retried(lambda: consumer.offsets_for_times([TopicPartition(topic, 0, 1)], timeout=PATIENCE_S))
-            return len(got)
-        finally:
-            consumer.close()
-
-
-def test_an_exception_in_any_place_ends_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def injector(monkeypatch: pytest.MonkeyPatch) -> Injector:
+    """With shorter intervals, and lower limits above which work is done in another way."""
     monkeypatch.setattr(work, "PAUSE_S", 0.01)
     monkeypatch.setattr(work, "PAUSE_MAX_S", 0.05)
-    injector = Injector(monkeypatch)
-    with KafkaCluster(tmp_path / "cluster", 2, CONFIGS) as cluster:
-        load = Load(cluster)
+    monkeypatch.setattr(tls_listeners, "WATCH_MS", SOON_MS)
+    monkeypatch.setattr(MetricsTls, "WATCH_MS", SOON_MS)
+    monkeypatch.setattr(background, "DELETED_FILES_CHECK_MS", SOON_MS)
+    monkeypatch.setattr(disk_watch, "COUNT_INTERVAL_MS", SOON_MS)
+    monkeypatch.setattr(metadata_publisher, "HOST_AGAIN_S", SOON_MS / 1000)
+    monkeypatch.setattr(worker, "THREAD_BYTES", 20_000)
+    monkeypatch.setattr(offset_searches, "STEPS_A_TURN", 1)
+    return Injector(monkeypatch)
+
+
+def raise_everywhere(injector: Injector, load: Load) -> None:
+    """Runs the load until each place that it reaches has been armed in one of its rounds. In a last round all raise,
+    which also reaches what handles failures."""
+    load.run()
+    load.run()
+    armed = {FOLLOWING}
+    while places := [one for one in injector.seen if one not in armed][:AT_ONCE]:
+        armed.update(places)
+        injector.arm(places)
+        print("these raise:", *(f"{kind}: {function}" for kind, function in places), sep="\n  ")
         load.run()
-        load.run()
-        raised = {}
-        for place in list(injector.seen):
-            if place in injector.tasks:
-                continue
-            injector.arm(place)
-            print(f"{place} raises")
+    injector.arm(armed - {FOLLOWING}, times=1)
+    load.run()
+
+
+def restart(cluster: SecuredCluster, node_id: int) -> None:
+    """Starts a broker again, until that succeeds: an exception in a start may end that start."""
+    broker = cluster.brokers[node_id]
+    broker.stop()
+    while not broker.is_running:
+        with contextlib.suppress(InjectedError):
+            broker.start()
+    cluster.wait_until_unfenced(broker)
+
+
+def test_exceptions_in_a_cluster(tmp_path: Path, injector: Injector, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = tls_files(tmp_path)
+    with IdentityProvider({"broker": SECRET}, TOKEN_LIFETIME_S) as provider:
+        cluster = SecuredCluster(tmp_path / "cluster", files, provider)
+        with cluster:
+            load = ClusterLoad(cluster, files)
+            raise_everywhere(injector, load)
+            in_starts(injector, load, cluster)
+            # What ends a broker, which the other one survives.
+            injector.arm([FOLLOWING], times=1)
+            cluster.wait_until(lambda: bool(fenced(cluster)))
+            restart(cluster, *fenced(cluster))
             load.run()
-            raised[place] = injector.raised
-            assert all(broker.is_running for broker in cluster.brokers), place
-        injector.arm(None)
-        load.run()
-    assert sum(map(bool, raised.values())) > 15, raised
+            injector.arm(kinds=["log-dir-failure"])
+            with failing(monkeypatch, cluster.directories[0][1]):
+                load.simple_round()
+                load.simple_round()
+    missing = kinds() - ALONE - injector.kinds()
+    assert not missing, f"reach them with a load: {missing}"
 
 
-def test_an_exception_in_any_task_ends_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "PAUSE_S", 0.01)
-    monkeypatch.setattr(work, "PAUSE_MAX_S", 0.05)
-    injector = Injector(monkeypatch)
-    with KafkaCluster(tmp_path / "first", 2, CONFIGS) as cluster:
-        Load(cluster).run()
-    raised = {}
-    for number, place in enumerate(list(injector.tasks)):
-        injector.arm(place)
-        with KafkaCluster(tmp_path / str(number), 2, CONFIGS) as cluster:
-            Load(cluster).run()
-            assert all(broker.is_running for broker in cluster.brokers), place
-        raised[place] = injector.raised
-    assert all(raised.values()), raised
+def in_starts(injector: Injector, load: ClusterLoad, cluster: SecuredCluster) -> None:
+    """Exceptions in what only a start does: first after clean stops, then after a crash."""
+    injector.arm([place for place in injector.seen if not injector.raised[place] and place != FOLLOWING])
+    for broker in cluster.brokers:
+        restart(cluster, broker.node_id)
+    load.run()
+    injector.arm(kinds=["log-recovery", "replica-fetch"])
+    restart(cluster, load.diverge("diverging").node_id)
+    cluster.wait_until_in_sync("diverging")
+
+
+def fenced(cluster: SecuredCluster) -> list[int]:
+    """The brokers that the controller has fenced."""
+    return [node_id for node_id, broker in cluster.controller.image.brokers.items() if broker.fenced]
+
+
+@contextlib.contextmanager
+def failing(patch: pytest.MonkeyPatch, directory: Path) -> Iterator[None]:
+    """The disk of a log directory fails."""
+    write = FilesUnderTest.write
+
+    def fails(files: FilesUnderTest, *arguments: object) -> int:
+        if files._directory == directory:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(directory))
+        return write(files, *arguments)  # type: ignore[arg-type]
+
+    with patch.context() as context:
+        context.setattr(FilesUnderTest, "write", fails)
+        yield
+
+
+def test_exceptions_in_a_broker_alone(tmp_path: Path, injector: Injector, monkeypatch: pytest.MonkeyPatch) -> None:
+    lack_descriptors(monkeypatch)
+    configs = {**QUICK, "quota.window.num": "2", "odradek.log.dirs.max.bytes": str(1 << 30)}
+    handler = BoundedHandler()
+    handler.setFormatter(TextFormatter())
+    with InProcessBroker(tmp_path, configs) as broker, handles(handler):
+        assert broker._running is not None
+        count_lines_on(broker._running.loop)
+        raise_everywhere(injector, LoadAlone(broker))
+    missing = ALONE - injector.kinds()
+    assert not missing, f"reach them with a load: {missing}"
+
+
+@contextlib.contextmanager
+def handles(handler: logging.Handler) -> Iterator[None]:
+    """The root logger has one more handler."""
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+def lack_descriptors(patch: pytest.MonkeyPatch) -> None:
+    """The partition 1 of each topic of the load finds no descriptor, until it is to be hosted later."""
+    opened, host_later = FilesUnderTest.open, BrokerMetadataPublisher._host_later
+    lacking: set[Path] = set()
+    refused: set[Path] = set()
+
+    def lacks(files: FilesUnderTest, path: Path, flags: int = EXISTING) -> int:
+        partition = path.parent
+        name = partition.name
+        if flags == CREATE and name.startswith("topic-") and name.endswith("-1") and partition not in refused:
+            lacking.add(partition)
+            refused.add(partition)
+        if partition in lacking:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
+        return opened(files, path, flags)
+
+    def later(publisher: BrokerMetadataPublisher, topic_id: bytes, index: int) -> None:
+        lacking.clear()
+        host_later(publisher, topic_id, index)
+
+    patch.setattr(FilesUnderTest, "open", lacks)
+    patch.setattr(BrokerMetadataPublisher, "_host_later", later)
+
+
+def kinds() -> set[str]:
+    """The kinds of work of the whole broker."""
+    for module in pkgutil.walk_packages(broker_package.__path__, f"{broker_package.__name__}."):
+        importlib.import_module(module.name)
+    named = {name for path in (ROOT / "broker").rglob("*.py") for name in names_of_kinds(path.read_text())}
+    assert named <= KINDS.keys(), "each module that makes a kind of work was imported"
+    return named

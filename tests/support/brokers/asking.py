@@ -55,13 +55,15 @@ class Asking:
         request = CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(topic, partitions, 1, [], given)], 10_000)
         return int(self.ask(request, 7).topics[0].error_code)
 
-    def produce(self, topic: str, partition: int, *values: bytes) -> int:
+    def produce(self, topic: str, partition: int, *values: bytes, acks: int = -1) -> int:
         """Appends one batch; returns the error code."""
         batch = encode_batch([Record(i, NOW_MS, b"k", value, []) for i, value in enumerate(values)])
         data = ProduceRequest.TopicProduceData(
             topic, ZERO_UUID, [ProduceRequest.PartitionProduceData(partition, batch)]
         )
-        return int(self.ask(ProduceRequest(None, -1, 10_000, [data]), 9).responses[0].partition_responses[0].error_code)
+        return int(
+            self.ask(ProduceRequest(None, acks, 10_000, [data]), 9).responses[0].partition_responses[0].error_code
+        )
 
     def fetch(self, topic: str, partition: int, offset: int = 0) -> tuple[int, list[bytes]]:
         """The error code and the values from an offset on."""
