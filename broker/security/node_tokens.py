@@ -65,9 +65,6 @@ class NodeTokens:
         attempt: asyncio.Future[str] = loop.create_future()
 
         def ended(token: str | None, problem: Exception | None) -> None:
-            if problem is not None and not isinstance(problem, TokenError):  # a bug
-                TOKENS.failed("asking for a token", problem)
-                problem = TokenError(f"asking for a token failed: {problem!r}")
             self._failed_at_s = None if problem is None else loop.time()
             if problem is None:
                 attempt.set_result(token or "")
@@ -84,8 +81,10 @@ class NodeTokens:
                 failure = problem.with_traceback(None)
             except TlsSettingsError as problem:
                 failure = TokenError(str(problem))
-            except Exception as problem:  # noqa: BLE001 - a bug: without an outcome, all logins wait for ever
-                failure = problem
+            except Exception as problem:  # noqa: BLE001 - a bug: without an outcome, all logins would wait for ever
+                name = type(problem).__name__  # its text and its traceback may contain the token
+                TOKENS.failed(f"asking for a token raised {name}")
+                failure = TokenError(f"asking for a token raised {name}")
             with contextlib.suppress(RuntimeError):  # the loop is closed: the broker has stopped
                 TOKENS.soon_in(loop, ended, token, failure)
 

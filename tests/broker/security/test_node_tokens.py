@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.broker.security.node_tokens import NodeTokens
+from odradek.broker.security import node_tokens
+from odradek.broker.security.node_tokens import TOKENS, NodeTokens
 from odradek.protocol.security.jwt_retriever import JwtRetriever
 from odradek.protocol.security.token_settings import RetrieverSettings, TokenError
 from support.security.identity_provider import IdentityProvider
@@ -61,3 +62,23 @@ async def test_an_attempt_goes_on_without_the_connection_that_began_it(monkeypat
         go_on.set()
         assert (await second).first().startswith(b"n,,\x01auth=Bearer ")
         assert provider.given("broker") == 1
+
+
+async def test_an_exception_ends_one_attempt_and_is_named_without_its_text(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask: Callable[[JwtRetriever], str] = JwtRetriever.token
+
+    def fails(retriever: JwtRetriever) -> str:
+        raise KeyError("of-a-token")
+
+    with IdentityProvider({"broker": "secret"}, 1000) as provider:
+        monkeypatch.setattr(node_tokens, "PAUSE_S", 0)
+        monkeypatch.setattr(JwtRetriever, "token", fails)
+        before, tokens = TOKENS.failures, NodeTokens("IN", settings(provider))
+        with pytest.raises(TokenError, match="KeyError"):
+            await tokens.login()
+        assert TOKENS.failures == before + 1
+        assert "of-a-token" not in caplog.text
+        monkeypatch.setattr(JwtRetriever, "token", ask)
+        assert (await tokens.login()).first().startswith(b"n,,\x01auth=Bearer ")
