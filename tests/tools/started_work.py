@@ -1,4 +1,4 @@
-"""Finds tasks and callbacks of the event loop that are not started by ``broker/timers/work``.
+"""Finds tasks, callbacks and threads of the event loop that are not started by ``broker/timers/work``.
 
 Only that module catches, names and counts what they raise. The room ``timers`` drives the event loop itself.
 """

@@ -18,7 +18,14 @@ def test_all_work_is_started_in_one_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["loop.create_task(run())", "asyncio.ensure_future(run())", "loop.call_later", "done.add_done_callback(f)"]
+    "line",
+    [
+        "loop.create_task(run())",
+        "asyncio.ensure_future(run())",
+        "loop.call_later",
+        "done.add_done_callback(f)",
+        "asyncio.to_thread(f)",
+    ],
 )
 def test_other_ways_are_found(line: str) -> None:
     assert len(started_elsewhere("broker/network/a.py", f"import asyncio\n{line}\n")) == 1

@@ -4,22 +4,28 @@ import asyncio
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 from odradek.broker.acls.acl import ANONYMOUS
 from odradek.broker.metadata.controller_link import Requester
 from odradek.broker.network.node_client import NodeUnavailableError
+from odradek.broker.quorum.alter_partition import AlterPartitionManager
 from odradek.broker.quorum.channel import ControllerChannel
 from odradek.broker.quorum.forwarding import GIVE_UP_S, MAX_WAITING, MAX_WAITING_BYTES, Forwarding
 from odradek.broker.quorum.known_controllers import NO_LEADER, Address, KnownControllers
 from odradek.broker.quorum.producer_ids import ProducerIdBlocks
+from odradek.broker.server.cluster_member import TO_CONTROLLERS
+from odradek.broker.timers import work
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.quorum import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
     EnvelopeRequest,
     EnvelopeResponse,
 )
@@ -64,6 +70,46 @@ async def forwarded(forwarding: Forwarding, number: int, host: str = "127.0.0.1"
 def code_of(answer: bytes | KafkaError) -> ErrorCode:
     assert isinstance(answer, KafkaError)
     return answer.error_code
+
+
+class BrokenOnce(ControllerChannel):
+    """Raises what no request may raise, at the first one."""
+
+    is_broken = True
+
+    async def send(self, *arguments: Any) -> Any:
+        if self.is_broken:
+            self.is_broken = False
+            raise KeyError("a bug")
+        return await super().send(*arguments)
+
+
+async def test_a_bug_with_one_forwarded_request_is_answered_and_ends_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(work, "PAUSE_S", 0.001)
+    async with FakeNode(echoed) as node:
+        forwarding = Forwarding(BrokenOnce(knowing(node), "test"))
+        task = TO_CONTROLLERS.keep_running(forwarding.run)
+        first, second = await asyncio.gather(forwarded(forwarding, 1), forwarded(forwarding, 2))
+        assert code_of(first) == ErrorCode.UNKNOWN_SERVER_ERROR
+        assert second == (2).to_bytes(4, "big")
+        task.cancel()
+
+
+async def test_a_change_of_the_isr_is_sent_again_after_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "PAUSE_S", 0.001)
+    changed = AlterPartitionResponse.PartitionData(3, leader_epoch=9)
+    response = AlterPartitionResponse(topics=[AlterPartitionResponse.TopicData(b"t" * 16, [changed])])
+    key = ApiKey.ALTER_PARTITION
+    async with FakeNode(lambda _: response, {**SERVED, key: api(key).request_class().VERSIONS}) as node:
+        manager = AlterPartitionManager(1, lambda: 5, BrokenOnce(knowing(node), "test"))
+        task = TO_CONTROLLERS.keep_running(manager.run)
+        answer: asyncio.Future[AlterPartitionResponse.PartitionData | ErrorCode]
+        answer = asyncio.get_running_loop().create_future()
+        manager.submit(b"t" * 16, AlterPartitionRequest.PartitionData(3), answer.set_result)
+        assert await answer == changed
+        task.cancel()
 
 
 async def test_controller_that_is_not_active_is_left_until_a_leader_is_named_again() -> None:

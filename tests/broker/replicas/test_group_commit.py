@@ -10,6 +10,7 @@ from typing import cast
 
 import pytest
 
+from odradek.broker.replicas.group_commit import SYNCS
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.offsets import ListOffsetsRequest
@@ -189,6 +190,30 @@ async def test_a_failed_sync_is_told_to_all_who_wait_and_is_final(
     assert only(await path.produce({0: batch()})).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert (path.log().offsets.synced_offset, path.log().high_watermark) == (1, 1), "what is unknown is never seen"
     assert "Input/output error" in caplog.text
+    await path.lose_power()
+
+
+@pytest.mark.parametrize("partitions", [1, 7])
+async def test_a_sync_that_a_bug_ends_is_repeated(
+    tmp_path: Path, partitions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No file has failed: the directory stays, and the requests wait for the next sync."""
+    path = AppendPath(tmp_path, FSYNC, partitions=partitions)
+    sync, raised = DirectoryFlusher.sync, list[int]()
+
+    def fails_once(flusher: DirectoryFlusher, flushes: list[tuple[Log, Flush]]) -> None:
+        if not raised:
+            raised.append(len(flushes))
+            raise KeyError("a bug")
+        sync(flusher, flushes)
+
+    monkeypatch.setattr(DirectoryFlusher, "sync", fails_once)
+    before = SYNCS.failures
+    answer = await path.produce({index: batch() for index in range(partitions)})
+    assert answer is not None
+    assert [one.error_code for one in answer.responses[0].partition_responses] == [ErrorCode.NONE] * partitions
+    assert all(path.log(index).offsets.synced_offset == 1 for index in range(partitions))
+    assert (raised, path.directory.failure, SYNCS.failures) == ([partitions], None, before + 1)
     await path.lose_power()
 
 

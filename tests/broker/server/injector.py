@@ -43,8 +43,8 @@ class Injector:
     """
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.seen: dict[Place, int] = {}
-        """The places in the order in which they were first passed, and how often they were."""
+        self.seen: dict[Place, None] = {}
+        """The places in the order in which they were first passed."""
         self.raised: Counter[Place] = Counter()
         self._armed: dict[Place, int] = {}
         self._armed_kinds: frozenset[str] = frozenset()
@@ -65,7 +65,7 @@ class Injector:
         with self._lock:
             if place.kind in self._armed_kinds and not self.raised[place]:
                 self._armed[place] = TIMES
-            self.seen[place] = self.seen.get(place, 0) + 1
+            self.seen.setdefault(place)
 
     def _raises(self, place: Place) -> bool:
         """Whether a place raises now."""
@@ -92,8 +92,7 @@ class Injector:
             return await run(kind, self._interrupted(kind, coroutine), subject)
 
         def awaits(kind: KindOfWork, coroutine: Coroutine[Any, Any, Any]) -> Any:
-            is_own = _name(coroutine).startswith(KindOfWork.__name__)  # `runs` has the work in it
-            if is_own:
+            if _name(coroutine).startswith(KindOfWork.__name__):  # `runs` has the work in it
                 return awaited(kind, coroutine)
             task = awaited(kind, self._interrupted(kind, coroutine))
             task.add_done_callback(lambda _: coroutine.close())  # it may have been cancelled before its first step
