@@ -17,7 +17,7 @@ from ...storage.log.append_plan import InspectionNeededError
 from ...storage.log.log import AppendInfo, AppendOrigin, Log, PendingAppend
 from ...storage.log.record_inspection import InspectedBatch
 from .group_commit import GroupCommit
-from .writer_threads import WriterThreads
+from .writer_threads import WRITES, WriterThreads
 
 if TYPE_CHECKING:
     from .leading import Leading
@@ -339,6 +339,9 @@ class AppendQueue:
                 self._partition.group_commit.appended(log)
         except KafkaError as error:
             result = error.with_traceback(None)  # the traceback holds this frame: a cycle
+        except Exception as error:  # noqa: BLE001 - a bug: the client waits, and the batches after this one
+            WRITES.failed(f"{self._partition.topic}-{self._partition.index}", error)
+            result = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         if self._refusal is not None:
             result = KafkaError(self._refusal)
         try:

@@ -1,7 +1,7 @@
 """Threads that write to log files, so that the event loop does not wait for a large write.
 
 Owns: the threads, which start with the first write. Never does: any work of its own. Invariant: the callback of a piece
-of work runs on the event loop, even if the work raised (the executor's future then has the exception).
+of work runs on the event loop, even if the work raised: the exception is counted and logged.
 """
 
 import asyncio
@@ -34,7 +34,5 @@ class WriterThreads:
 
 
 def _run(work: Callable[[], None], then: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        work()
-    finally:
-        WRITES.soon_in(loop, then)
+    WRITES.call(work)
+    WRITES.soon_in(loop, then)

@@ -7,7 +7,9 @@ import pytest
 
 from odradek.broker.api import produce
 from odradek.broker.replicas import partition
+from odradek.broker.replicas.writer_threads import WRITES
 from odradek.protocol.errors import ErrorCode
+from odradek.storage.log.log import PendingAppend
 from odradek.storage.log.log_config import LogConfig
 
 from ..append_path import NOW, TOPIC, AppendPath, batch, only, turns
@@ -66,6 +68,28 @@ async def test_a_large_write_does_not_hold_the_loop_nor_other_partitions(tmp_pat
     assert response is not None
     assert [answer.base_offset for answer in response.responses[0].partition_responses] == [2, 0]
     assert path.produce({0: SMALL}).done(), "and small batches end inside the call again"
+    await path.close()
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_bug_in_a_write_leaves_no_batch_without_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """After one on the thread, the event loop writes the batch. After one there, too, the next append does."""
+    write, raised = PendingAppend.write, list[int]()
+
+    def fails(pending: PendingAppend) -> None:
+        if len(raised) < times:
+            raised.append(times)
+            raise KeyError("a bug")
+        write(pending)
+
+    monkeypatch.setattr(PendingAppend, "write", fails)
+    path, before = AppendPath(tmp_path, LogConfig()), WRITES.failures
+    first, second = path.produce({0: LARGE}), path.produce({0: SMALL})
+    assert only(await first).error_code == (ErrorCode.NONE if times == 1 else ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert only(await second).base_offset == 1
+    assert WRITES.failures == before + times
     await path.close()
 
 
