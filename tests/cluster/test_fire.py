@@ -113,6 +113,8 @@ def burn(cluster: FireCluster, directory: Path, seed: int, plan: Plan) -> str:
     assert not nemesis.replicas.two_appenders
     assert_one_leader_for_each_epoch(cluster)
     given_up = ", ".join(f"{count} x {what}" for what, count in crew.given_up().items()) or "nothing was given up"
+    if crew.replaced:
+        given_up += f", replaced with all their requests answered: {', '.join(crew.replaced)}"
     return f"{len(crew.done)} faults, {outcome}, in sync after {healed_s:.1f} s, {given_up}\n{', '.join(crew.done)}"
 
 

@@ -51,7 +51,8 @@ def test_silent_broker_is_named() -> None:
     world.second.to_server(encode_request(MetadataRequest([]), 9, 1, f"{NAME}-7"))
     world.second.to_client(answer(1))
     world.now_s += SILENT_S + 1
-    said = world.requests.verdict(NAME)
+    said, is_of_client = world.requests.verdict(NAME)
+    assert not is_of_client
     assert "answered last: METADATA of broker 2 16.0 s ago; open: HEARTBEAT of broker 1 for 16.0 s" in said
     assert said.endswith("a fault of the broker: no answer to HEARTBEAT of broker 1")
 
@@ -63,5 +64,6 @@ def test_client_that_sends_nothing_more_is_named() -> None:
     world.second.to_server(heartbeat(2))
     world.second.close()
     world.now_s += SILENT_S + 1
-    assert "a fault of the client" in world.requests.verdict(NAME)
-    assert "no broker got a request" in world.requests.verdict("another")
+    assert "a fault of the client" in world.requests.verdict(NAME).text
+    assert world.requests.verdict(NAME).is_of_client
+    assert "no broker got a request" in world.requests.verdict("another").text

@@ -9,10 +9,15 @@ from random import Random
 
 from support.eventually import eventually
 from support.fire.history import ASKER, GROUP_READER, TELLER, TRANSACTIONAL
+from support.fire.requests import Verdict
 from support.fire.worker import GIVEN_UP, SESSION_TIMEOUT_MS, Specification
 from support.fire.worker_process import PYTHON_WORKER, FireWorker
 
 PATIENCE_S = 300.0
+CLIENT_PATIENCE_S = 120.0
+"""When a worker is replaced that makes no progress although all its requests were answered: a defect of its client."""
+REPLACED_MAX = 3
+"""How many such workers one fire bears."""
 FAULTS_OF_WORKERS = ("kill-worker", "pause-worker", "take-over", "take-over-from-paused")
 MAY_BE_KILLED = (TRANSACTIONAL, TELLER, GROUP_READER)
 MAY_BE_TAKEN_OVER = (TRANSACTIONAL, TELLER)
@@ -27,13 +32,15 @@ class FireCrew:
         directory: Path,
         chance: Random,
         commands: dict[str, list[str]],
-        verdict: Callable[[str], str] = lambda client_id: "",
+        verdict: Callable[[str], Verdict] = lambda client_id: Verdict(),
     ) -> None:
         """``servers``: the brokers' addresses. ``commands``: role -> the command of its program, if that is not the
         worker in Python with librdkafka. ``verdict`` says what is known of the requests of a client id."""
         self._verdict = verdict
         self.done: list[str] = []
         """The faults so far, including those that others noted."""
+        self.replaced: list[str] = []
+        """The names of the workers that were replaced because their clients were stuck."""
         self.workers: list[FireWorker] = []
         self._servers = servers
         self._directory = directory
@@ -83,11 +90,14 @@ class FireCrew:
 
     def _wait_for(self, worker: FireWorker) -> None:
         start = worker.journal.stat().st_size
+        is_stuck_at_s = time.monotonic() + CLIENT_PATIENCE_S
 
         def has_got_on() -> bool:
             nonlocal worker, start
             if worker.has_got_on(start):
                 return True
+            if time.monotonic() > is_stuck_at_s and self._is_stuck(worker):
+                worker, start = self._replace_stuck(worker), 0
             assert all(one.is_alive for one in self.workers if one.specification.kind == ASKER), found()
             # This also happens without an injected fault.
             if worker.outlasted_its_transaction(self._clocks_were_wrong_until_ns):
@@ -99,10 +109,25 @@ class FireCrew:
         def found() -> str:
             worker.log_threads()
             tail, log = worker.journal.read_text()[-500:], worker.log_file.read_text()[-2000:]
-            known = self._verdict(worker.specification.client_id)
+            known = self._verdict(worker.specification.client_id).text
             return f"{worker.specification} goes on after {self.done}:\n{known}\n{tail}\n{log}"
 
         eventually(found, has_got_on, patience_s=PATIENCE_S)
+
+    def _is_stuck(self, worker: FireWorker) -> bool:
+        """Whether its client is to blame for a lack of progress, and has not been replaced for it yet."""
+        of = worker.specification
+        is_new = of.name not in self.replaced and len(self.replaced) < REPLACED_MAX
+        return is_new and self._verdict(of.client_id).is_of_client
+
+    def _replace_stuck(self, worker: FireWorker) -> FireWorker:
+        """Replaces a worker with a stuck client. The successor shows that the brokers serve what it waited for."""
+        of = worker.specification
+        worker.log_threads()
+        self.replaced.append(of.name)
+        self.mark(f"{of} is stuck: {self._verdict(of.client_id).text}")
+        worker.kill()
+        return self._succeed(worker)
 
     def strike(self, fault: str) -> None:
         """Injects one random fault of a worker."""

@@ -31,6 +31,13 @@ class Request(NamedTuple):
     at_s: float
 
 
+class Verdict(NamedTuple):
+    """What is known of a worker that makes no progress: a text of several lines, and whether its client is to blame."""
+
+    text: str = ""
+    is_of_client: bool = False
+
+
 @dataclass
 class Client:
     """The requests of one client id."""
@@ -80,7 +87,7 @@ class Requests:
         with self._lock:
             return {one: client for one, client in self._clients.items() if name in one}
 
-    def verdict(self, name: str) -> str:
+    def verdict(self, name: str) -> Verdict:
         """What is known of a worker that makes no progress: its last answers, its open requests, whose fault it is."""
         now_s = self._clock_s()
         lines, silent = [], []
@@ -97,7 +104,7 @@ class Requests:
             lines.append(f"a fault of the broker: no answer to {who}")
         else:
             lines.append("a fault of the client: all its requests were answered, or are younger than a long poll")
-        return "\n".join(lines)
+        return Verdict("\n".join(lines), not silent)
 
 
 class Conversation:
