@@ -180,7 +180,11 @@ class Load:
                 found.extend(one for one in consumer.consume(10, 0.1) if one.error() is None)
                 return len(found) >= RECORDS
 
-            eventually(lambda: f"{found} of {topic} are consumed", has_all, patience_s=PATIENCE_S)
+            eventually(
+                lambda: f"all of {topic}; consumed: {found}, assigned: {consumer.assignment()}",
+                has_all,
+                patience_s=PATIENCE_S,
+            )
             self.attempt("a commit", lambda: consumer.commit(asynchronous=False))
             at = [TopicPartition(topic, number, 1) for number in range(2)]
             self.attempt("offsets by time", lambda: consumer.offsets_for_times(at, timeout=PATIENCE_S))
@@ -233,6 +237,8 @@ class ClusterLoad(Load):
             self.move(broker.port, topic, directories)
             self.attempt("metrics are read", partial(self.read_metrics, metrics))
             self.attempt("a config is set", partial(self.configure, broker.port, CLEANER_RATE, self.rounds))
+        for internal in ("__consumer_offsets", "__transaction_state"):
+            cluster.wait_until_in_sync(internal)
         self.attempt("a topic is deleted", lambda: self.delete(topic))
 
     def read_metrics(self, url: str) -> bool:
