@@ -215,9 +215,9 @@ config-docs: $(VENV)/.installed-dev
 	$(BIN)/python -m odradek.broker.config.document docs/configuration.md
 
 ## wheel: build the wheel into dist/, instead of an earlier one
-wheel: $(VENV)/.installed-dev
+wheel: $(VENV)/bin/python
 	rm -f dist/odradek-*.whl
-	$(BIN)/python -m build --wheel
+	$(BIN)/python -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .
 
 ## clean: remove what was built and cached, not the data
 clean:
@@ -232,11 +232,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --disable-pip-version-check --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
 .PHONY: bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-tls run test test-without-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help

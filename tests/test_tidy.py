@@ -188,10 +188,42 @@ def keeps(node: ast.Assign, name: str) -> bool:
 
 def test_every_room_is_linked_and_typed() -> None:
     for room in ROOMS:
-        assert (ROOT / "odradek" / room).is_symlink()
-        assert (ROOT / room / "py.typed").exists()
+        assert (ROOT / room).readlink() == Path("odradek") / room
+        assert (ROOT / "odradek" / room / "py.typed").exists()
     files = {path.name for path in (ROOT / "odradek").glob("*.py")}
-    assert files == {"__init__.py", "__main__.py"}, "modules live in the rooms, which are linked into odradek/"
+    assert files == {"__init__.py", "__main__.py"}, "modules live in the packages"
+
+
+def test_imports_are_absolute_between_packages_and_relative_within_one() -> None:
+    assert not [line for path in SOURCES for line in imports_of_another_form(relative(path), path.read_text())]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_refused"),
+    [
+        ("from ..timers import work", False),
+        ("from .. import api", False),
+        ("from ... import __version__", True),
+        ("from ...protocol import errors", True),
+        ("from odradek.protocol import errors", False),
+        ("from odradek.broker.timers import work", True),
+    ],
+)
+def test_imports_of_another_form_are_found(line: str, is_refused: bool) -> None:
+    assert len(imports_of_another_form("broker/groups/core.py", line + "\n")) == is_refused
+
+
+def imports_of_another_form(path: str, source: str) -> list[str]:
+    """``path:line`` of each relative import that leaves the package, and of each absolute import that does not."""
+    parts = path.removesuffix(".py").split("/")
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            leaves = node.level >= len(parts)
+            returns = not node.level and f"{node.module}.".startswith(f"odradek.{parts[0]}.")
+            if leaves or (returns and parts[-1] != "__init__"):  # mypy meets those under packages of tests/, too
+                found.append(f"{path}:{node.lineno}")
+    return found
 
 
 def test_no_place_of_a_developer_machine_is_named() -> None:

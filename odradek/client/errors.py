@@ -7,7 +7,8 @@ users meet these errors first.
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from ..protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from .types import OffsetAndMetadata, TopicPartition
 
 Value = TypeVar("Value")

@@ -1,6 +1,6 @@
 """The errors of storage, besides those of the record format. Each has the error code that the client gets."""
 
-from ..protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
 
 
 class StorageError(KafkaError):

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from ..broker.server.broker_server import BrokerServer
+from odradek.broker.server.broker_server import BrokerServer
+
 from .clock import AdvanceableClock
 
 NewLoop = Callable[[], asyncio.AbstractEventLoop] | None

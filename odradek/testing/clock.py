@@ -8,8 +8,8 @@ that time had passed without a heartbeat.
 import asyncio
 from collections.abc import Callable
 
-from ..broker.timers.timers import CancelHandle
-from ..protocol.wall_clock import clock_ms
+from odradek.broker.timers.timers import CancelHandle
+from odradek.protocol.wall_clock import clock_ms
 
 
 class AdvanceableClock:

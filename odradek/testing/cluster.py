@@ -17,8 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
-from ..broker.metadata.image import MetadataImage, PartitionImage
-from ..client.cluster.metadata import TopicMetadata
+from odradek.broker.metadata.image import MetadataImage, PartitionImage
+from odradek.client.cluster.metadata import TopicMetadata
+
 from .cluster_broker import ClusterBroker
 from .cluster_state import TIMEOUT_S, ClusterState
 from .config_values import ConfigValue, config_text

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from ..broker.metadata.image import MetadataImage
-from ..broker.server.random_ids import random_uuid
-from ..storage.files.files import Files
-from ..storage.files.meta_properties import META_PROPERTIES, MetaProperties, write_meta_properties
+from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.server.random_ids import random_uuid
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import META_PROPERTIES, MetaProperties, write_meta_properties
+
 from .broker_thread import HowToEnd
 from .cluster_state import ClusterState
 from .config_values import ConfigValue

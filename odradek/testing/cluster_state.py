@@ -8,8 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
-from ..broker.metadata.image import MetadataDelta, MetadataImage, PartitionImage
-from ..protocol.steps import Steps
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage, PartitionImage
+from odradek.protocol.steps import Steps
 
 TIMEOUT_S = 60.0
 """How long to wait before a test fails."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..broker.config.server_config import ServerConfig
+    from odradek.broker.config.server_config import ServerConfig
 
 TEST_DEFAULTS: Mapping[str, str] = {
     # Kafka's default of 3 s delays the first assignment of every group in a test.
@@ -35,6 +35,6 @@ def config_text(key: str, value: ConfigValue) -> str:
 
 def loaded(keys: Mapping[str, str]) -> "ServerConfig":
     """The configuration of a broker for tests. Raises ConfigError; its messages call the keys ``configs``."""
-    from ..broker.config.server_config import ServerConfig
+    from odradek.broker.config.server_config import ServerConfig
 
     return ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()], overrides_are="configs")

@@ -12,8 +12,9 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from ..client.cluster.cluster import Cluster, ClusterTimes
-from ..client.errors import ClientError
+from odradek.client.cluster.cluster import Cluster, ClusterTimes
+from odradek.client.errors import ClientError
+
 from .config_values import ConfigValue
 from .container_command import HOST, is_port_taken, run_command
 from .faults.selection import HELPERS_CLIENT_ID

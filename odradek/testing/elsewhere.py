@@ -7,13 +7,14 @@ else that needs a broker in this process. A test that uses one of these is skipp
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
 
-from ..protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from .config_values import ConfigValue
 from .inspection import Inspection
 from .options import ADDRESS_OPTION, IMAGE_OPTION
 
 if TYPE_CHECKING:
-    from ..client.admin import Admin
+    from odradek.client.admin import Admin
 
 
 class BrokerElsewhere(Inspection):

@@ -9,8 +9,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..storage.files.disk_reserve import ReservedFiles
-from ..storage.files.files import Buffer
+from odradek.storage.files.disk_reserve import ReservedFiles
+from odradek.storage.files.files import Buffer
 
 
 class FullDisk:

@@ -21,12 +21,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ..broker.config.errors import ConfigError
-from ..broker.config.server_config import ServerConfig
-from ..broker.dispatch.served import Handler
-from ..broker.server.broker_server import BrokerServer
-from ..broker.server.commands import loop_factory
-from ..broker.server.surroundings import Surroundings
+from odradek.broker.config.errors import ConfigError
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.dispatch.served import Handler
+from odradek.broker.server.broker_server import BrokerServer
+from odradek.broker.server.commands import loop_factory
+from odradek.broker.server.surroundings import Surroundings
+
 from .broker_thread import BrokerThread, HowToEnd, NewLoop
 from .clock import AdvanceableClock
 from .config_values import ConfigValue, loaded, texts

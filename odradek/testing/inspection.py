@@ -12,15 +12,16 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from .config_values import ConfigValue, config_text
 from .faults.selection import HELPERS_CLIENT_ID
 
 if TYPE_CHECKING:
-    from ..client.admin import Admin
-    from ..client.admin.group_descriptions import GroupDescription
-    from ..client.cluster.metadata import TopicMetadata
-    from ..client.types import ConsumerRecord, RecordMetadata, TopicPartition
+    from odradek.client.admin import Admin
+    from odradek.client.admin.group_descriptions import GroupDescription
+    from odradek.client.cluster.metadata import TopicMetadata
+    from odradek.client.types import ConsumerRecord, RecordMetadata, TopicPartition
 
 Value = TypeVar("Value")
 Content = str | bytes | None
@@ -55,8 +56,8 @@ class Inspection(ABC):
         """Creates a topic, and returns its metadata. Raises AdminError: TOPIC_ALREADY_EXISTS, INVALID_CONFIG …"""
 
         async def create(admin: "Admin") -> "TopicMetadata":
-            from ..client.admin.topics import NewTopic
-            from ..client.errors import AdminError
+            from odradek.client.admin.topics import NewTopic
+            from odradek.client.errors import AdminError
 
             texts = {key: config_text(key, value) for key, value in (configs or {}).items()}
             await admin.create_topics([NewTopic(name, partitions, configs=texts)])
@@ -112,7 +113,7 @@ class Inspection(ABC):
         header_list = [(name, _bytes(value)) for name, value in pairs]
 
         async def produce() -> "list[RecordMetadata]":
-            from ..client.producer import Producer
+            from odradek.client.producer import Producer
 
             settings = self._client_settings()
             async with Producer(
@@ -165,8 +166,8 @@ class Inspection(ABC):
     async def _read(
         self, topic: str, partition: int | None, isolation_level: str, count: int | None, timeout_s: float
     ) -> "list[ConsumerRecord]":
-        from ..client.consumer import Consumer
-        from ..client.types import TopicPartition
+        from odradek.client.consumer import Consumer
+        from odradek.client.types import TopicPartition
 
         found: list[ConsumerRecord] = []
         async with Consumer(
@@ -243,7 +244,7 @@ class Inspection(ABC):
 
         async def wait(admin: "Admin") -> "GroupDescription":
             async def look() -> "GroupDescription | None":
-                from ..client.errors import AdminError
+                from odradek.client.errors import AdminError
 
                 try:
                     return (await admin.describe_groups([group]))[group]
@@ -285,7 +286,7 @@ class Inspection(ABC):
 
     def _admin(self, ask: "Callable[[Admin], Coroutine[Any, Any, Value]]") -> Value:
         async def asked() -> Value:
-            from ..client.admin import Admin
+            from odradek.client.admin import Admin
 
             async with Admin(self.bootstrap_servers, client_id=HELPERS_CLIENT_ID, **self._client_settings()) as admin:
                 return await ask(admin)
@@ -300,7 +301,7 @@ def run(coroutine: Coroutine[Any, Any, Value]) -> Value:
 
 
 async def _lag(admin: "Admin", group: str, topics: list[str]) -> "dict[TopicPartition, int]":
-    from ..client.types import TopicPartition
+    from odradek.client.types import TopicPartition
 
     committed = {key: value.offset for key, value in (await admin.list_group_offsets(group)).items()}
     whole = (await admin.describe_topics(topics)) if topics else {}

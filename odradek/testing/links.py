@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..broker.server.commands import loop_factory
+from odradek.broker.server.commands import loop_factory
 
 if TYPE_CHECKING:
     BaseLoop = asyncio.SelectorEventLoop

@@ -14,13 +14,14 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
-from ..broker.config.server_config import ServerConfig
+from odradek.broker.config.server_config import ServerConfig
+
 from .config_values import ConfigValue, loaded
 from .in_process import HOST, InProcessBroker
 
 if TYPE_CHECKING:
-    from ..client.admin.acl_types import AclBinding
-    from ..client.admin.admin import Admin
+    from odradek.client.admin.acl_types import AclBinding
+    from odradek.client.admin.admin import Admin
 
 ADMIN = "admin"
 MODULES = "org.apache.kafka.common.security"
@@ -242,7 +243,7 @@ class SecuredBroker(InProcessBroker):
         with_scram = self.security.has_sasl and mechanism in SCRAM
 
         async def make(admin: "Admin") -> None:
-            from ..client.admin.scram_users import ScramUpsertion
+            from odradek.client.admin.scram_users import ScramUpsertion
 
             if with_scram:
                 users = [ScramUpsertion(user, mechanism, password) for user, password in passwords.items()]

@@ -7,9 +7,9 @@ by topic configs and clock. Invariant: everything runs on the broker's event loo
 import asyncio
 from collections.abc import Iterator
 
-from ..broker.replicas.partition import Partition
-from ..broker.server.broker_server import BrokerServer
-from ..protocol.errors import ErrorCode, KafkaError
+from odradek.broker.replicas.partition import Partition
+from odradek.broker.server.broker_server import BrokerServer
+from odradek.protocol.errors import ErrorCode, KafkaError
 
 
 async def apply_retention(server: BrokerServer) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from support.pipeline.wheel import build_sdist, build_wheel, run
+from support.pipeline.wheel import ROOT, build_sdist, build_wheel, run
 
 from .installed import (
     SUPPORTED,
@@ -65,6 +65,17 @@ def test_wheel_and_sdist_hold_what_they_should_and_pass_twine(wheel: Path, tmp_p
     interpreter = tmp_path / "venv" / "bin" / "python"
     run(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "twine", directory=tmp_path)
     assert run(interpreter, "-m", "twine", "check", "--strict", wheel, sdist, directory=tmp_path).count("PASSED") == 2
+
+
+def test_a_zip_of_the_repository_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """A zip holds links as text files, as a checkout without links does."""
+    archive, unpacked = tmp_path / "odradek.zip", tmp_path / "unpacked"
+    run("git", "archive", "--format=zip", f"--output={archive}", "HEAD", directory=ROOT)
+    with zipfile.ZipFile(archive) as file:
+        file.extractall(unpacked)
+    assert (unpacked / "broker").read_text() == "odradek/broker"
+    with zipfile.ZipFile(build_wheel(tmp_path, unpacked)) as made, zipfile.ZipFile(wheel) as usual:
+        assert [one.filename for one in made.infolist()] == [one.filename for one in usual.infolist()]
 
 
 def test_it_holds_no_more_than_it_needs(python: Path, tmp_path: Path) -> None:

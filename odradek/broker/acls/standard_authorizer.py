@@ -11,7 +11,8 @@ and 0.2 us from the cache. A decision for a resource type looks only at the ACLs
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ...protocol.security.canonical_host import canonical_host
+from odradek.protocol.security.canonical_host import canonical_host
+
 from .acl import ANY_USER, WILDCARD, Acl, AclOperation, AclPermission, PatternType
 
 HARD_CODED_NAME = "hardcode"

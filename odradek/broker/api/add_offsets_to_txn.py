@@ -11,10 +11,11 @@ The group's partition of ``__consumer_offsets`` becomes part of the transaction.
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.internal_topics import OFFSETS_TOPIC
-from ...protocol.messages.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.messages.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 from ..transactions.add_partitions import add_partitions

@@ -13,11 +13,12 @@ Source: KIP-98, KIP-890; ``KafkaApis.handleAddPartitionsToTxnRequest``.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.internal_topics import is_internal
-from ...protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_topics import is_internal
+from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from odradek.protocol.topic_partition import TopicPartition
+
 from ..dispatch.request import RequestContext
 from ..metadata.image import MetadataImage
 from ..server.broker import Broker

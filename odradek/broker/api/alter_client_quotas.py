@@ -12,9 +12,10 @@ key that is named twice), POLICY_VIOLATION (more than 100 host names). Source: K
 import asyncio
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
+
 from ..controller.client_quotas import alter_client_quotas, named
 from ..dispatch.request import RequestContext
 from ..network.host_names import is_address, resolve

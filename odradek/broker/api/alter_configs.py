@@ -10,9 +10,10 @@ Source: KIP-133; ``ConfigAdminManager``, ``ConfigurationControlManager.legacyAlt
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import KafkaError
-from ...protocol.messages.configs import AlterConfigsRequest, AlterConfigsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.configs import AlterConfigsRequest, AlterConfigsResponse
+
 from ..controller.configs import alter_configs
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker

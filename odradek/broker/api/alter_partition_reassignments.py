@@ -9,9 +9,10 @@ Source: KIP-455; ``ReplicationControlManager.alterPartitionReassignments``.
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import KafkaError
-from ...protocol.messages.topics import AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.topics import AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse
+
 from ..controller.reassignments import alter_reassignments
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker

@@ -11,9 +11,10 @@ Source: KIP-554; ``ControllerApis.handleAlterUserScramCredentials``, ``ScramCont
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import KafkaError
-from ...protocol.messages.security import AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.security import AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse
+
 from ..controller.scram import alter_scram_credentials
 from ..dispatch.error_responses import error_response
 from ..dispatch.request import RequestContext

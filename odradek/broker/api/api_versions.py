@@ -10,9 +10,10 @@ Errors: UNSUPPORTED_VERSION, INVALID_REQUEST (an invalid software name or versio
 import re
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+
 from ..dispatch.request import RequestContext
 from ..dispatch.served import ANNOUNCED, served_versions
 from ..metadata.published import PublishedMetadata

@@ -8,9 +8,10 @@ Source: ``KafkaApis.handleConsumerGroupDescribe``, ``GroupCoordinatorService.con
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+
 from ..dispatch.request import RequestContext
 from ..groups.consumer.describe import DescribedGroup, describe_consumer_group
 from ..metadata.features import GROUP_VERSION

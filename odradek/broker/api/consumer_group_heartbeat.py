@@ -13,10 +13,11 @@ timer and one answer.
 
 from collections.abc import Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
-from ...protocol.steps import Steps, run_to_end
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from odradek.protocol.steps import Steps, run_to_end
+
 from ..dispatch.request import Reply, RequestContext, in_one_step
 from ..groups.consumer.heartbeat import (
     ANSWERED_A_STEP,

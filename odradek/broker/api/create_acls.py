@@ -10,9 +10,10 @@ Source: KIP-140, KIP-290; ``AclApis.handleCreateAcls``, ``CreateAclsRequest.vali
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.security import CreateAclsRequest, CreateAclsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.security import CreateAclsRequest, CreateAclsResponse
+
 from ..acls.acl import AclOperation, AclPermission, AclResourceType, PatternType
 from ..controller.acls import create_acls
 from ..dispatch.request import ConnectionRefusal, RequestContext

@@ -9,9 +9,10 @@ Source: KIP-195; ``ControllerApis.createPartitions``, ``ReplicationControlManage
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import KafkaError
-from ...protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsResponse
+
 from ..controller.topic_changes import create_partitions
 from ..dispatch.request import RequestContext, mutations
 from ..server.broker import Broker

@@ -10,9 +10,10 @@ Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopic
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import KafkaError
-from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+
 from ..controller.topics import create_topics
 from ..dispatch.request import RequestContext, mutations
 from ..server.broker import Broker

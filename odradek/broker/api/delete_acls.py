@@ -9,9 +9,10 @@ Source: KIP-140, KIP-290; ``AclApis.handleDeleteAcls``, ``DeleteAclsRequest.norm
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.security import DeleteAclsRequest, DeleteAclsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.security import DeleteAclsRequest, DeleteAclsResponse
+
 from ..controller.acls import delete_acls
 from ..dispatch.request import ConnectionRefusal, RequestContext
 from ..server.broker import Broker

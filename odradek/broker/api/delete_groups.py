@@ -8,9 +8,10 @@ Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupGroupShard.deleteGroups`
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
+
 from ..dispatch.request import RequestContext
 from ..groups.core import GroupCore
 from ..groups.describe import delete_group

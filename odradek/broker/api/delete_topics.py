@@ -9,9 +9,10 @@ Source: ``ControllerApis.deleteTopics``, ``ReplicationControlManager.deleteTopic
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import KafkaError
-from ...protocol.messages.topics import DeleteTopicsRequest, DeleteTopicsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.topics import DeleteTopicsRequest, DeleteTopicsResponse
+
 from ..controller.topic_changes import asked_topics, delete_topics
 from ..dispatch.request import RequestContext, mutations
 from ..server.broker import Broker

@@ -8,9 +8,10 @@ Source: KIP-140, KIP-290; ``AclApis.handleDescribeAcls``, ``DescribeAclsRequest.
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.security import DescribeAclsRequest, DescribeAclsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.security import DescribeAclsRequest, DescribeAclsResponse
+
 from ..controller.acls import AclFilter, filter_of, matching
 from ..dispatch.request import ConnectionRefusal, RequestContext
 from ..server.broker import Broker

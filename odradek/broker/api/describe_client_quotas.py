@@ -7,9 +7,10 @@ Source: KIP-546; ``ClientQuotasImage.describe``.
 
 from collections.abc import Callable, Iterable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
+
 from ..dispatch.request import RequestContext
 from ..metadata.image import ClientQuotaEntity
 from ..quotas.entities import CLIENT_ID, IP, USER

@@ -8,9 +8,10 @@ As in Kafka, ``controller_id`` is a broker that takes requests for the controlle
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
+
 from ..acls.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker

@@ -10,9 +10,10 @@ Source: KIP-133, KIP-226; ``ConfigHelper``.
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResponse
+
 from ..config.describe import (
     DescribedConfig,
     describe_broker,

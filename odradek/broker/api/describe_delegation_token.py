@@ -8,9 +8,10 @@ Source: KIP-48, KIP-373; ``KafkaApis.handleDescribeTokensRequest``, ``Delegation
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.security import DescribeDelegationTokenRequest, DescribeDelegationTokenResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.security import DescribeDelegationTokenRequest, DescribeDelegationTokenResponse
+
 from ..acls.acl import AclOperation, AclResourceType
 from ..controller.delegation_tokens import Principal
 from ..dispatch.request import RequestContext

@@ -10,9 +10,10 @@ NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE. Source: ``KafkaApis.handleDescribeGr
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
+
 from ..acls.authorized_operations import GROUP_OPERATIONS
 from ..dispatch.request import RequestContext
 from ..groups.describe import DescribedGroup, describe_group

@@ -11,14 +11,15 @@ its lag is the number of offsets still to copy. ``__cluster_metadata`` is not li
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-from ...protocol.steps import Steps
-from ...storage.directory.directory_contents import log_bytes
-from ...storage.directory.log_directories import LogDirectories
-from ...storage.directory.log_directory import LogDirectory
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from odradek.protocol.steps import Steps
+from odradek.storage.directory.directory_contents import log_bytes
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directory import LogDirectory
+
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 

@@ -8,11 +8,12 @@ Source: KIP-664; ``KafkaApis.handleDescribeProducersRequest``, ``ReplicaManager.
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import KafkaError
-from ...protocol.messages.transactions import DescribeProducersRequest, DescribeProducersResponse
-from ...protocol.steps import Steps
-from ...storage.producers.producer_state import ProducerEntry
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.transactions import DescribeProducersRequest, DescribeProducersResponse
+from odradek.protocol.steps import Steps
+from odradek.storage.producers.producer_state import ProducerEntry
+
 from ..dispatch.request import RequestContext
 from ..replicas.partitions import Partitions
 from ..server.broker import Broker

@@ -9,11 +9,12 @@ requested topics, or its partition is negative). Source: ``DescribeTopicPartitio
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.internal_topics import is_internal
-from ...protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
-from ...protocol.steps import Steps
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_topics import is_internal
+from odradek.protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
+from odradek.protocol.steps import Steps
+
 from ..acls.authorized_operations import TOPIC_OPERATIONS
 from ..dispatch.request import RequestContext, may_describe
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage

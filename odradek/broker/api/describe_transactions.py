@@ -9,9 +9,10 @@ Source: KIP-664; ``KafkaApis.handleDescribeTransactionsRequest``.
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
+
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 from ..transactions.describe import describe

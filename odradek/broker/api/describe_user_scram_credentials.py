@@ -8,10 +8,11 @@ an error.
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.security import DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse
-from ...protocol.security.scram import MECHANISMS_BY_TYPE
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.security import DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse
+from odradek.protocol.security.scram import MECHANISMS_BY_TYPE
+
 from ..dispatch.request import RequestContext
 from ..metadata.decision import counted
 from ..metadata.image import MetadataImage

@@ -8,9 +8,10 @@ Source: KIP-183, KIP-460; ``ReplicationControlManager.electLeaders``.
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import KafkaError
-from ...protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
+
 from ..controller.elections import elect_leaders
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker

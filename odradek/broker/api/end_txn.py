@@ -10,9 +10,10 @@ Source: KIP-98, KIP-890; ``KafkaApis.handleEndTxnRequest``.
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.transactions import EndTxnRequest, EndTxnResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.transactions import EndTxnRequest, EndTxnResponse
+
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 from ..transactions.core import TransactionCore

@@ -10,9 +10,10 @@ Source: KIP-48, KIP-900; ``KafkaApis.handleExpireTokenRequest``, ``DelegationTok
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.security import ExpireDelegationTokenRequest, ExpireDelegationTokenResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.security import ExpireDelegationTokenRequest, ExpireDelegationTokenResponse
+
 from ..controller.delegation_tokens import expire_token
 from ..dispatch.request import RequestContext
 from ..security.token_requests import NO_TIME_MS, allows_token_requests

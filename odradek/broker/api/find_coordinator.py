@@ -8,10 +8,11 @@ unknown key types). Source: ``KafkaApis.handleFindCoordinatorRequest``.
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+
 from ..coordinator.partitioning import partition_for
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker

@@ -10,9 +10,10 @@ Costs one decision, one timer and one answer, but no append.
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+
 from ..dispatch.request import RequestContext
 from ..groups.routing import heartbeat
 from ..server.broker import Broker

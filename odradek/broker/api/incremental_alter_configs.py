@@ -8,9 +8,10 @@ Source: KIP-339; ``ConfigAdminManager``, ``ConfigurationControlManager.increment
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import KafkaError
-from ...protocol.messages.configs import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
+
 from ..controller.configs import incremental_alter_configs
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker

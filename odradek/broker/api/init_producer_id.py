@@ -11,9 +11,10 @@ transactional id, each request gets a new producer id with epoch 0. Source: KIP-
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
+
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 from ..transactions.coordinator import TransactionCoordinator

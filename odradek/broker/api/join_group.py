@@ -13,9 +13,10 @@ The answer is sent after all members have joined, or after the rebalance timeout
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
+
 from ..dispatch.request import RequestContext, in_one_step
 from ..groups.routing import join_group
 from ..server.broker import Broker

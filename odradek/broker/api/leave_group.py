@@ -10,9 +10,10 @@ Source: ``GroupCoordinatorService.leaveGroup``, ``LeaveGroupResponse``.
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
+
 from ..dispatch.request import RequestContext
 from ..groups.routing import leave_group
 from ..server.broker import Broker

@@ -9,9 +9,10 @@ Source: KIP-714, KIP-1142; ``KafkaApis.handleListConfigResources``.
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.configs import ListConfigResourcesRequest, ListConfigResourcesResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.configs import ListConfigResourcesRequest, ListConfigResourcesResponse
+
 from ..dispatch.request import RequestContext
 from ..metadata.image import MetadataImage, ResourceType
 from ..server.broker import Broker

@@ -9,9 +9,10 @@ Source: ``GroupCoordinatorService.listGroups``.
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.groups import ListGroupsRequest, ListGroupsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import ListGroupsRequest, ListGroupsResponse
+
 from ..dispatch.request import RequestContext
 from ..groups.describe import list_groups, normalised
 from ..server.broker import Broker

@@ -13,11 +13,12 @@ KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffsetByTimestamp``.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
-from ...protocol.steps import Steps, run_to_end
-from ...storage.log.log import Log
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
+from odradek.protocol.steps import Steps, run_to_end
+from odradek.storage.log.log import Log
+
 from ..dispatch.request import RequestContext
 from ..fetch.partition_read import READ_COMMITTED
 from ..replicas.offset_searches import Found, OffsetSearches

@@ -8,8 +8,9 @@ Source: KIP-455; ``ReplicationControlManager.listPartitionReassignments``.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.messages.topics import ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.messages.topics import ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
+
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 

@@ -8,9 +8,10 @@ Source: KIP-664; ``KafkaApis.handleListTransactionsRequest``.
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.transactions import ListTransactionsRequest, ListTransactionsResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.transactions import ListTransactionsRequest, ListTransactionsResponse
+
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 from ..transactions.describe import ListFilter, listed

@@ -15,12 +15,13 @@ Source: ``KafkaApis.handleTopicMetadataRequest``, ``KRaftMetadataCache.getTopicM
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.internal_topics import is_internal
-from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
-from ...protocol.messages.structure import ZERO_UUID
-from ...protocol.steps import Steps, run_to_end
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_topics import is_internal
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.steps import Steps, run_to_end
+
 from ..acls.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from ..dispatch.request import RequestContext, may_describe
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage

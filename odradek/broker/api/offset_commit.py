@@ -13,9 +13,10 @@ request is a commit without a group member.
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
+
 from ..dispatch.request import RequestContext
 from ..groups.offsets.commit import TopicCommit, commit_offsets
 from ..metadata.image import MetadataImage

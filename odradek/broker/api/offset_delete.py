@@ -9,9 +9,10 @@ Source: ``KafkaApis.handleOffsetDeleteRequest``.
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.groups import OffsetDeleteRequest, OffsetDeleteResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import OffsetDeleteRequest, OffsetDeleteResponse
+
 from ..dispatch.request import RequestContext
 from ..groups.offsets.commit import delete_offsets
 from ..metadata.image import MetadataImage

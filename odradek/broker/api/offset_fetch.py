@@ -12,9 +12,10 @@ is committed. Source: ``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchRespo
 
 from collections.abc import Callable, Generator, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.groups import OffsetFetchRequest, OffsetFetchResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import OffsetFetchRequest, OffsetFetchResponse
+
 from ..dispatch.request import RequestContext
 from ..groups.core import GroupCore
 from ..groups.offsets.fetch import (

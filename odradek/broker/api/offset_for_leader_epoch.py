@@ -9,9 +9,10 @@ epoch is before the log's first, the answer is the requested epoch and the start
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import KafkaError
-from ...protocol.messages.offsets import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.offsets import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
+
 from ..dispatch.request import RequestContext
 from ..replicas.partitions import Partitions
 from ..server.broker import Broker

@@ -8,9 +8,10 @@ authenticating. This handler gets the requests of all other connections, which a
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.security import SaslAuthenticateRequest, SaslAuthenticateResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.security import SaslAuthenticateRequest, SaslAuthenticateResponse
+
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 

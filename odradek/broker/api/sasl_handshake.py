@@ -8,9 +8,10 @@ the last renewal. Source: KIP-43, KIP-152; ``KafkaApis.handleSaslHandshakeReques
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.security import SaslHandshakeRequest, SaslHandshakeResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.security import SaslHandshakeRequest, SaslHandshakeResponse
+
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 

@@ -10,9 +10,10 @@ The answer is sent after the leader's assignment is stored.
 
 from collections.abc import Callable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
+
 from ..dispatch.request import RequestContext
 from ..groups.routing import sync_group
 from ..server.broker import Broker

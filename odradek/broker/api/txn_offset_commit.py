@@ -13,10 +13,11 @@ Source: KIP-98, KIP-447, KIP-890; ``KafkaApis.handleTxnOffsetCommitRequest``,
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.internal_topics import OFFSETS_TOPIC
-from ...protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+
 from ..dispatch.request import RequestContext
 from ..groups.coordinator import GroupShard
 from ..groups.offsets.transactional_commit import (

@@ -13,10 +13,11 @@ REQUEST_TIMED_OUT.
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from odradek.protocol.topic_partition import TopicPartition
+
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 from ..transactions.effects import MarkerOrder

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...protocol.security.oauthbearer import INVALID_TOKEN
+from odradek.protocol.security.oauthbearer import INVALID_TOKEN
 
 MAX_CONTAINERS = 1_000
 """The most arrays and objects in one part of a token, which also bounds their depth. Real tokens have a few."""

@@ -5,12 +5,13 @@ Pure. Never does: checking a token (a given function does). Source: ``OAuthBeare
 
 from collections.abc import Callable
 
-from ...protocol.security.oauthbearer import (
+from odradek.protocol.security.oauthbearer import (
     ACKNOWLEDGED_ERROR,
     OAuthBearerError,
     decode_client_initial,
     encode_server_error,
 )
+
 from .bearer_token import BearerToken, TokenRefusal
 from .mechanism import Authenticated, Refused
 

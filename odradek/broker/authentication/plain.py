@@ -6,7 +6,8 @@ Pure. Source: ``PlainSaslServer``, ``PlainServerCallbackHandler``; RFC 4616.
 import hmac
 from collections.abc import Mapping
 
-from ...protocol.security import plain
+from odradek.protocol.security import plain
+
 from .mechanism import Authenticated, Refused
 
 WRONG = "Authentication failed: Invalid username or password"

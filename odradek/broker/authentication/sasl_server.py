@@ -16,16 +16,17 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from ...protocol.api_keys import ApiKey, api
-from ...protocol.codec import decoder
-from ...protocol.codec.header import request_head_decoder, response_encoder
-from ...protocol.errors import ErrorCode, ProtocolError
-from ...protocol.messages.security import (
+from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.codec import decoder
+from odradek.protocol.codec.header import request_head_decoder, response_encoder
+from odradek.protocol.errors import ErrorCode, ProtocolError
+from odradek.protocol.messages.security import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
+
 from .mechanism import Authenticated, Mechanisms, Refused, SaslExchange
 
 Part = bytes | bytearray | memoryview

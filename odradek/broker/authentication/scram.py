@@ -8,7 +8,7 @@ as with a wrong password. So it can't find out which users exist. Source: ``Scra
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from ...protocol.security.scram import (
+from odradek.protocol.security.scram import (
     ITERATIONS_MIN,
     ClientFirst,
     ScramError,
@@ -21,7 +21,8 @@ from ...protocol.security.scram import (
     signed_text,
     verify_proof,
 )
-from ...protocol.security.scram_credential import ScramCredential
+from odradek.protocol.security.scram_credential import ScramCredential
+
 from .mechanism import Authenticated, Refused
 from .plain import OTHER_ID
 

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from heapq import nlargest
 from typing import NamedTuple
 
-from ...protocol.security.scram import ITERATIONS_MIN, ScramMechanism
-from ...protocol.security.scram_credential import ScramCredential
+from odradek.protocol.security.scram import ITERATIONS_MIN, ScramMechanism
+from odradek.protocol.security.scram_credential import ScramCredential
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LETTERS = frozenset(_DIGITS.encode())

@@ -9,7 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...protocol.security.oauthbearer import INSUFFICIENT_SCOPE
+from odradek.protocol.security.oauthbearer import INSUFFICIENT_SCOPE
+
 from .bearer_token import BearerToken, TokenRefusal, split_token, time_claim
 
 PREFIX = "unsecuredValidator"

@@ -5,11 +5,12 @@ Pure but for log lines. Source: ``KafkaApis``, ``ControllerApis``, ``ConfigHelpe
 
 from typing import Any
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.groups import OffsetDeleteResponse
-from ...protocol.messages.structure import ZERO_UUID
-from ...protocol.messages.topics import DeleteTopicsResponse
-from ...protocol.steps import Steps
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import OffsetDeleteResponse
+from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.messages.topics import DeleteTopicsResponse
+from odradek.protocol.steps import Steps
+
 from ..acls.acl import AclOperation, AclResourceType
 from ..metadata.image import ResourceType
 from .asking import Asking

@@ -8,9 +8,10 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from ...protocol.api_keys import api
-from ...protocol.errors import ErrorCode
-from ...protocol.steps import Steps
+from odradek.protocol.api_keys import api
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.steps import Steps
+
 from ..acls.acl import CLUSTER_NAME, AclOperation, AclResourceType
 from ..acls.standard_authorizer import StandardAuthorizer
 from ..dispatch.request import Denial, RequestContext

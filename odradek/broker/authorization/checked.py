@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...protocol.steps import Steps
+from odradek.protocol.steps import Steps
 
 if TYPE_CHECKING:
     from .asking import Asking

@@ -3,7 +3,8 @@
 Owns: the table. Never does: asking the authorizer. Source: ``KafkaApis``, ``ControllerApis``, ``AclApis``.
 """
 
-from ...protocol.api_keys import ApiKey
+from odradek.protocol.api_keys import ApiKey
+
 from ..dispatch.served import DISABLED
 from . import administration, clients, offset_fetch, shown
 from .checked import Check, Passes

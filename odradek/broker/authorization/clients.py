@@ -6,10 +6,11 @@ handler checks each partition. Source: ``KafkaApis``.
 
 from typing import Any
 
-from ...protocol.errors import ErrorCode
-from ...protocol.internal_topics import INTERNAL_TOPICS
-from ...protocol.messages.transactions import AddPartitionsToTxnResponse
-from ...protocol.steps import Steps
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_topics import INTERNAL_TOPICS
+from odradek.protocol.messages.transactions import AddPartitionsToTxnResponse
+from odradek.protocol.steps import Steps
+
 from ..acls.acl import AclOperation, AclResourceType
 from ..dispatch.request import Denial
 from .asking import DECISIONS_A_STEP, Asking

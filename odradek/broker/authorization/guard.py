@@ -9,7 +9,8 @@ A broker without an authorizer does not use this module, so it has no extra cost
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...protocol.steps import run_to_end
+from odradek.protocol.steps import run_to_end
+
 from ..acls.standard_authorizer import StandardAuthorizer
 from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
 from ..dispatch.served import Handler

@@ -7,9 +7,10 @@ Pure but for log lines. Source: ``KafkaApis.handleOffsetFetchRequest``, ``fetchO
 from collections.abc import Sequence
 from typing import Any
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.groups import OffsetFetchResponse
-from ...protocol.steps import Steps
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import OffsetFetchResponse
+from odradek.protocol.steps import Steps
+
 from ..acls.acl import AclOperation, AclResourceType
 from .asking import Asking
 from .checked import Checked

@@ -9,8 +9,9 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...protocol.errors import ErrorCode
-from ...protocol.steps import Steps
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.steps import Steps
+
 from ..acls.acl import CLUSTER_NAME, AclOperation, AclResourceType
 from ..dispatch.error_responses import error_response
 from ..dispatch.request import Denial

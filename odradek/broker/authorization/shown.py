@@ -6,11 +6,12 @@ Pure but for log lines. Source: ``KafkaApis``, ``DescribeTopicPartitionsRequestH
 from collections.abc import Iterator
 from typing import Any
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
-from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
-from ...protocol.messages.structure import ZERO_UUID
-from ...protocol.steps import Steps
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.steps import Steps
+
 from ..acls.acl import CLUSTER_NAME, AclOperation, AclResourceType
 from ..acls.authorized_operations import CLUSTER_OPERATIONS, GROUP_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from .asking import DECISIONS_A_STEP, Asking

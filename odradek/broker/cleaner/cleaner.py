@@ -11,18 +11,19 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.varint import MAX_INT64
-from ...protocol.topic_partition import TopicPartition
-from ...storage.compaction.grouping import first_dirty_offset
-from ...storage.compaction.live_round import LiveRound, earliest_dirty_timestamp, range_of, sealed_and_active
-from ...storage.compaction.order import CleaningOutcome, RoundLimits
-from ...storage.compaction.pace import CleaningStoppedError
-from ...storage.compaction.selection import LogToClean, filthiest, log_to_clean, map_entries, max_dirty_ratio
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.errors import CorruptIndexError
-from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
-from ...storage.log.log import Log
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.varint import MAX_INT64
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.compaction.grouping import first_dirty_offset
+from odradek.storage.compaction.live_round import LiveRound, earliest_dirty_timestamp, range_of, sealed_and_active
+from odradek.storage.compaction.order import CleaningOutcome, RoundLimits
+from odradek.storage.compaction.pace import CleaningStoppedError
+from odradek.storage.compaction.selection import LogToClean, filthiest, log_to_clean, map_entries, max_dirty_ratio
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.errors import CorruptIndexError
+from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
+from odradek.storage.log.log import Log
+
 from ..config.server_config import ServerConfig
 from ..timers.work import KindOfWork
 from .state import CleanerState, RoundStats

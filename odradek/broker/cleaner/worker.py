@@ -11,10 +11,11 @@ import threading
 import time
 from asyncio.subprocess import PIPE
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...storage.compaction.live_round import LiveRound
-from ...storage.compaction.order import CleaningOrder, CleaningOutcome, carry_out
-from ...storage.compaction.pace import CleaningStoppedError, Pace
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.compaction.live_round import LiveRound
+from odradek.storage.compaction.order import CleaningOrder, CleaningOutcome, carry_out
+from odradek.storage.compaction.pace import CleaningStoppedError, Pace
+
 from ..timers.work import KindOfWork
 from .worker_code import WorkerCode
 

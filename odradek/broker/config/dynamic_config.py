@@ -6,7 +6,8 @@ Pure functions over the texts of a request.
 import re
 from collections.abc import Iterable, Mapping
 
-from ...protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from .cross_checks import single_values
 from .definition import dynamic_only_keys, server_keys
 from .security import unserved_changes

@@ -6,7 +6,8 @@ Pure functions over the server's configuration and the texts that metadata recor
 import re
 from collections.abc import Mapping
 
-from ...protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from .definition import KeyDefinition, KeyTable, client_metrics_keys, group_keys
 from .server_config import ServerConfig
 from .stored import problem

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ...protocol.security.token_settings import HANDLER_KEY as LOGIN_HANDLER_KEY
-from ...protocol.security.token_settings import TOKEN_KEYS, UNSECURED, RetrieverSettings, TokenSettingsError
+from odradek.protocol.security.token_settings import HANDLER_KEY as LOGIN_HANDLER_KEY
+from odradek.protocol.security.token_settings import TOKEN_KEYS, UNSECURED, RetrieverSettings, TokenSettingsError
+
 from .errors import ConfigError
 from .listener_keys import ListenerValue, listener_value, prefix_of
 from .typed_values import TypedValues

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ...protocol.security.jaas import (
+from odradek.protocol.security.jaas import (
     KERBEROS_MODULE,
     OAUTHBEARER_MODULE,
     PLAIN_MODULE,
@@ -19,7 +19,8 @@ from ...protocol.security.jaas import (
     parse_file,
     parse_module,
 )
-from ...protocol.security.token_settings import RetrieverSettings
+from odradek.protocol.security.token_settings import RetrieverSettings
+
 from .errors import ConfigError
 from .listener_keys import listener_value, prefix_of
 from .listeners import Listener

@@ -7,7 +7,8 @@ texts are passed in.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...protocol.properties import Entry, parse_properties
+from odradek.protocol.properties import Entry, parse_properties
+
 from .definition import server_keys
 from .foreign_keys import OF_CLIENTS, is_removed
 from .own_keys import OWN_PREFIX

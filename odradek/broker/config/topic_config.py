@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...storage.log.log_config import LogConfig
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.log.log_config import LogConfig
+
 from .cross_checks import log_flush_ms, log_retention_ms, log_roll_jitter_ms, log_roll_ms
 from .definition import KeyDefinition, topic_keys
 from .server_config import ServerConfig

@@ -5,16 +5,17 @@ Source: AclControlManager, AclApis, AclBindingFilter, ResourcePatternFilter; KIP
 
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.metadata_records import AccessControlEntryRecord, RemoveAccessControlEntryRecord
-from ...protocol.messages.security import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.metadata_records import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from odradek.protocol.messages.security import (
     CreateAclsRequest,
     CreateAclsResponse,
     DeleteAclsRequest,
     DeleteAclsResponse,
     DescribeAclsRequest,
 )
-from ...protocol.steps import Steps
+from odradek.protocol.steps import Steps
+
 from ..acls.acl import CLUSTER_NAME, WILDCARD, Acl, AclOperation, AclPermission, AclResourceType, PatternType
 from ..metadata.decision import NO_ERROR, ApiError, Decision
 from ..metadata.image import MetadataImage

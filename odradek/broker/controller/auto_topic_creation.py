@@ -7,9 +7,10 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from ...protocol.errors import ErrorCode, KafkaError, error_of
-from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
-from ...protocol.steps import Steps, run_to_end
+from odradek.protocol.errors import ErrorCode, KafkaError, error_of
+from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from odradek.protocol.steps import Steps, run_to_end
+
 from ..metadata.controller_link import Requester, TopicCreator
 from ..metadata.decision import Decision
 from ..metadata.service import MetadataService

@@ -7,8 +7,9 @@ A refusal is a KafkaError. Source: ConfigAdminManager.preprocess.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
+
 from ..config.cross_checks import cordoned_entries
 from ..config.dynamic_config import refuse_unserved, validate_broker_configs, validate_resizes
 from ..config.stored import ADVERTISED

@@ -9,8 +9,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from ...protocol.errors import KafkaError
-from ...protocol.messages.structure import Message
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.structure import Message
+
 from ..config.server_config import ServerConfig
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED, LATEST_METADATA_VERSION, METADATA_VERSION
 from ..metadata.image import Endpoint, Replica

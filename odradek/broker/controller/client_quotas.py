@@ -5,12 +5,13 @@ Source: ClientQuotaControlManager, ``QuorumController.alterClientQuotas``, Alter
 
 from collections.abc import Collection, Iterator, Mapping
 
-from ...protocol.errors import ErrorCode
-from ...protocol.java_hash import grown_buckets, hash_bucket, java_hash_code
-from ...protocol.messages.metadata_records import ClientQuotaRecord
-from ...protocol.messages.quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
-from ...protocol.messages.structure import Message
-from ...protocol.steps import Steps
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.java_hash import grown_buckets, hash_bucket, java_hash_code
+from odradek.protocol.messages.metadata_records import ClientQuotaRecord
+from odradek.protocol.messages.quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.steps import Steps
+
 from ..metadata.decision import NO_ERROR, ApiError, Decision
 from ..metadata.image import ClientQuotaEntity, MetadataImage
 from ..quotas.client_quotas import CONNECTION_KEY, FETCH_KEY, MUTATION_KEY, PRODUCE_KEY, REQUEST_KEY

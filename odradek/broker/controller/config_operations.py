@@ -6,8 +6,9 @@ Source: ConfigAdminManager, ``AlterConfigOp``.
 from enum import IntEnum
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.configs import IncrementalAlterConfigsRequest
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
+
 from ..config.definition import server_keys, topic_keys
 from ..metadata.image import ResourceType
 

@@ -8,16 +8,17 @@ Source: ControllerConfigurationValidator, ConfigurationControlManager.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.configs import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.configs import (
     AlterConfigsRequest,
     AlterConfigsResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from ...protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
-from ...protocol.messages.structure import Message
-from ...protocol.steps import Steps
+from odradek.protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.steps import Steps
+
 from ..config.group_config import validate_client_metrics, validate_group_configs
 from ..config.stored import ADVERTISED
 from ..config.topic_config import validate_topic_configs

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ..config.server_config import ServerConfig
 from ..config.stored import ADVERTISED
 from ..metadata.image import Endpoint

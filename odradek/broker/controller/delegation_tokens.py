@@ -5,9 +5,9 @@ Source: ``DelegationTokenControlManager``; KIP-48, KIP-900, KIP-373.
 
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.metadata_records import RemoveDelegationTokenRecord
-from ...protocol.messages.security import (
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata_records import RemoveDelegationTokenRecord
+from odradek.protocol.messages.security import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
     ExpireDelegationTokenRequest,
@@ -15,9 +15,10 @@ from ...protocol.messages.security import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
-from ...protocol.messages.structure import Message
-from ...protocol.steps import Steps
-from ...storage.files.meta_properties import uuid_text
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.steps import Steps
+from odradek.storage.files.meta_properties import uuid_text
+
 from ..config.typed_values import TypedValues
 from ..metadata.decision import Decision
 from ..metadata.delegation_tokens import DelegationToken

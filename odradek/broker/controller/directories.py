@@ -5,8 +5,9 @@ Source: ReplicationControlManager.handleAssignReplicasToDirs and handleDirectori
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...protocol.messages.metadata_records import BrokerRegistrationChangeRecord, PartitionChangeRecord
-from ...protocol.messages.structure import Message
+from odradek.protocol.messages.metadata_records import BrokerRegistrationChangeRecord, PartitionChangeRecord
+from odradek.protocol.messages.structure import Message
+
 from ..metadata.features import CORDONED_DIRECTORIES_SUPPORTED, DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..metadata.image import MetadataImage, PartitionImage, Replica
 from .controller import Controller

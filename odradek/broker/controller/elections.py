@@ -9,11 +9,12 @@ ReplicationControlManager.electLeaders and handleBrokerUnfenced.
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.metadata_records import PartitionChangeRecord
-from ...protocol.messages.structure import Message
-from ...protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
-from ...protocol.steps import Steps
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata_records import PartitionChangeRecord
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
+from odradek.protocol.steps import Steps
+
 from ..metadata.decision import NO_ERROR, ApiError, Decision
 from ..metadata.features import ELR_SUPPORTED
 from ..metadata.image import NO_LEADER, LeaderRecoveryState, MetadataImage, PartitionImage, ResourceType, TopicImage

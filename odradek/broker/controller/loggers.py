@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ...protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
 
 ROOT = "root"
 LEVELS = {"FATAL": 50, "ERROR": 40, "WARN": 30, "INFO": 20, "DEBUG": 10, "TRACE": 5}

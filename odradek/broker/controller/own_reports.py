@@ -6,7 +6,8 @@ Shell. Source: ClusterControlManager.
 import logging
 from collections.abc import Sequence
 
-from ...protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError
+
 from ..metadata.controller_link import BrokerReports
 from ..metadata.service import MetadataService
 from .controller import Controller

@@ -5,9 +5,10 @@ ClusterControlManager.defaultDir.
 from collections.abc import Sequence
 from itertools import islice
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.metadata_records import PartitionRecord
-from ...protocol.steps import Steps
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.metadata_records import PartitionRecord
+from odradek.protocol.steps import Steps
+
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..metadata.image import DIRECTORY_UNASSIGNED, MetadataImage
 from .controller import Controller

@@ -8,13 +8,14 @@ PartitionChangeBuilder; KIP-455, KIP-860.
 
 from collections.abc import Sequence
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.metadata_records import PartitionChangeRecord
-from ...protocol.messages.topics import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.metadata_records import PartitionChangeRecord
+from odradek.protocol.messages.topics import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
-from ...protocol.steps import Steps
+from odradek.protocol.steps import Steps
+
 from ..metadata.decision import ApiError, Decision
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage

@@ -5,9 +5,9 @@ Pure. Source: BootstrapMetadata, ClusterControlManager.registerBroker, BrokerLif
 
 from collections.abc import Sequence
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
-from ...protocol.messages.metadata_records import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BrokerRegistrationChangeRecord,
     ConfigRecord,
@@ -15,8 +15,9 @@ from ...protocol.messages.metadata_records import (
     ProducerIdsRecord,
     RegisterBrokerRecord,
 )
-from ...protocol.messages.structure import Message
-from ...protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import CreateTopicsRequest
+
 from ..config.server_config import ServerConfig
 from ..metadata.features import BOOTSTRAP_FEATURES, ELIGIBLE_LEADER_REPLICAS_VERSION, SUPPORTED_FEATURES
 from ..metadata.image import Endpoint, MetadataImage, ResourceType

@@ -5,11 +5,12 @@ Source: ScramControlManager; KIP-554.
 
 from collections.abc import Sequence
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.metadata_records import RemoveUserScramCredentialRecord, UserScramCredentialRecord
-from ...protocol.messages.security import AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse
-from ...protocol.security.scram import ITERATIONS_MAX, ITERATIONS_MIN, MECHANISMS_BY_TYPE, credential_of
-from ...protocol.steps import Steps
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata_records import RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from odradek.protocol.messages.security import AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse
+from odradek.protocol.security.scram import ITERATIONS_MAX, ITERATIONS_MIN, MECHANISMS_BY_TYPE, credential_of
+from odradek.protocol.steps import Steps
+
 from ..metadata.decision import NO_ERROR, ApiError, Decision
 from ..metadata.features import SCRAM_SUPPORTED
 from ..metadata.image import MetadataImage

@@ -5,16 +5,17 @@ Source: ControllerApis.deleteTopics and createPartitions, ReplicationControlMana
 
 from collections import Counter
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.metadata_records import PartitionRecord, RemoveTopicRecord
-from ...protocol.messages.structure import ZERO_UUID
-from ...protocol.messages.topics import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.metadata_records import PartitionRecord, RemoveTopicRecord
+from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.messages.topics import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
-from ...protocol.steps import Steps
+from odradek.protocol.steps import Steps
+
 from ..metadata.decision import NO_ERROR, ApiError, Decision, counted
 from ..metadata.image import MetadataImage, TopicImage
 from .controller import Controller, TakePartitions, unlimited

@@ -7,12 +7,13 @@ Source: ControllerApis.createTopics, ReplicationControlManager.createTopics.
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...protocol.messages.metadata_records import TopicRecord
-from ...protocol.messages.structure import Message
-from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
-from ...protocol.steps import Steps
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.messages.metadata_records import TopicRecord
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from odradek.protocol.steps import Steps
+
 from ..config.definition import server_keys, topic_keys
 from ..config.describe import ConfigSource, describe_topic
 from ..metadata.decision import NAMES_A_STEP, ApiError, Decision, counted

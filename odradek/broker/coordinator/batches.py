@@ -7,8 +7,9 @@ scheduleNonAtomicWriteOperation.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...protocol.records.builder import BatchBuilder
-from ...protocol.records.compression import CompressionType
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.records.compression import CompressionType
+
 from .effects import Effects, OpenTransaction, StorableRecord
 
 NON_ATOMIC_BATCH_RECORDS = 1_000

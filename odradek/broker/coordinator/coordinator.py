@@ -7,8 +7,9 @@ import logging
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, Generic
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.records.compression import CompressionType
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.compression import CompressionType
+
 from ..timers.timers import Timers
 from .interfaces import CoordinatorLog, EffectsOf
 from .partitioning import partition_for

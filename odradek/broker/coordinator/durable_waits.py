@@ -9,7 +9,8 @@ and write timeouts.
 from collections.abc import Callable
 from functools import partial
 
-from ...protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ..timers.timers import Timer, Timers
 from .errors import client_error
 from .interfaces import CoordinatorLog

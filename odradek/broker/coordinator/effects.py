@@ -8,7 +8,7 @@ own and a dictionary. Source: ``CoordinatorResult``, ``CoordinatorTimer``.
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from ...protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
 
 Token = Any
 """Identifies the request that a reply answers. The core keeps it, returns it with the reply, and never looks inside."""

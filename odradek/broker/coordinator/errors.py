@@ -3,7 +3,7 @@
 Source: ``CoordinatorOperationExceptionHelper.handleOperationException``, ``TransactionStateManager`` (its append).
 """
 
-from ...protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
 
 _TOLD: dict[ErrorCode, ErrorCode] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
-from ...protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
+
 from .effects import Effects
 
 EffectsOf = TypeVar("EffectsOf", bound=Effects[Any])

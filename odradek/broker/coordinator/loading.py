@@ -7,9 +7,10 @@ UnloadableRecordError if a record cannot be replayed, because a partition that i
 from collections.abc import Iterator
 from typing import Any
 
-from ...protocol.records.batch import BatchHeader, iterate_headers
-from ...protocol.records.control import ControlRecordType, control_record_type
-from ...protocol.records.record import Record, iterate_records
+from odradek.protocol.records.batch import BatchHeader, iterate_headers
+from odradek.protocol.records.control import ControlRecordType, control_record_type
+from odradek.protocol.records.record import Record, iterate_records
+
 from .effects import NO_PRODUCER_ID
 from .interfaces import CoordinatorCore, CoordinatorLog
 

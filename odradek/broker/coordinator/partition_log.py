@@ -7,10 +7,11 @@ stored, in order. Source: ``CoordinatorPartitionWriter``, ``TransactionStateMana
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.records.batch import iterate_headers
-from ...storage.log.log import AppendOrigin
-from ...storage.log.read_result import in_memory
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.batch import iterate_headers
+from odradek.storage.log.log import AppendOrigin
+from odradek.storage.log.read_result import in_memory
+
 from ..replicas.partition import Partition
 
 if TYPE_CHECKING:

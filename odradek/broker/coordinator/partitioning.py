@@ -1,7 +1,8 @@
 """The partition of a coordinator's topic that a key belongs to. Pure. Source:
 ``GroupCoordinatorService.partitionFor``."""
 
-from ...protocol.java_hash import java_hash_code
+from odradek.protocol.java_hash import java_hash_code
+
 from ..metadata.image import MetadataImage
 
 

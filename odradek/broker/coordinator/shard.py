@@ -16,8 +16,9 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.records.compression import CompressionType
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.compression import CompressionType
+
 from ..timers.timers import Timers
 from .batches import batch_of, portions
 from .durable_waits import DurableWaits

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
+
 from ..timers.timers import Timer, Timers
 from .effects import CancelTimer, SetTimer, TimerKey
 

@@ -13,10 +13,11 @@ from math import inf
 from time import perf_counter_ns, thread_time_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.security.canonical_host import network_of
-from ...protocol.steps import Result, Steps
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.security.canonical_host import network_of
+from odradek.protocol.steps import Result, Steps
+
 from ..acls.acl import ANONYMOUS
 from ..quotas.client_quota import ClientQuota, QuotaSensor
 from ..quotas.client_quotas import ClientQuotas

@@ -9,7 +9,8 @@ UNSUPPORTED_VERSION every client raises a fatal error. Source: ``KafkaApis.isSha
 from collections.abc import Callable
 from typing import Any
 
-from ...protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
+
 from .error_responses import error_response
 from .request import RequestContext
 

@@ -15,11 +15,12 @@ from struct import Struct
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.api_keys import ApiKey, api
-from ...protocol.codec import decoder
-from ...protocol.errors import ProtocolError
-from ...protocol.framing import LARGE_FRAME_BYTES
-from ...protocol.wall_clock import clock_ms
+from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.codec import decoder
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.framing import LARGE_FRAME_BYTES
+from odradek.protocol.wall_clock import clock_ms
+
 from ..config.server_config import ServerConfig
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget

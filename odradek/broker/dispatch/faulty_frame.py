@@ -1,6 +1,7 @@
 """The reason why a frame could not be decoded, as text for the log."""
 
-from ...protocol.errors import ProtocolError
+from odradek.protocol.errors import ProtocolError
+
 from ..timers.log_lines import quoted
 
 
@@ -20,7 +21,7 @@ class FaultyFrame:
 
     def __str__(self) -> str:
         if self._text is None:
-            from ...protocol.reference.dissect import explain  # imports construct; only for refused frames
+            from odradek.protocol.reference.dissect import explain  # imports construct; only for refused frames
 
             self._text = f"{explain(self._frame, self._error)}; client id {quoted(self._client_id)}"
         return self._text

@@ -13,7 +13,8 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
-from ...protocol.errors import ProtocolError
+from odradek.protocol.errors import ProtocolError
+
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
 from ..timers.log_lines import quoted

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
-from ...storage.files.files import Files
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.storage.files.files import Files
+
 from .request import ConnectionRefusal, RequestContext
 from .served import Handler
 
@@ -42,7 +43,7 @@ class ReadOnlyMode:
         }
 
     def _produce(self, _broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
-        from ...protocol.messages.produce import ProduceResponse
+        from odradek.protocol.messages.produce import ProduceResponse
 
         if request.acks == 0:
             reason = "a Produce request with acks=0 was refused, and such a request gets no answer"
@@ -60,7 +61,7 @@ class ReadOnlyMode:
 
 
 def _offset_commit(_broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
-    from ...protocol.messages.groups import OffsetCommitResponse
+    from odradek.protocol.messages.groups import OffsetCommitResponse
 
     topics = []
     for topic in request.topics:
@@ -75,13 +76,13 @@ def _offset_commit(_broker: Any, request: Any, _context: RequestContext, reply: 
 
 
 def _offset_delete(_broker: Any, _request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
-    from ...protocol.messages.groups import OffsetDeleteResponse
+    from odradek.protocol.messages.groups import OffsetDeleteResponse
 
     reply(OffsetDeleteResponse(error_code=REFUSED))
 
 
 def _delete_groups(_broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
-    from ...protocol.messages.groups import DeleteGroupsResponse
+    from odradek.protocol.messages.groups import DeleteGroupsResponse
 
     refused = [
         DeleteGroupsResponse.DeletableGroupResult(group_id=group_id, error_code=REFUSED)
@@ -91,7 +92,7 @@ def _delete_groups(_broker: Any, request: Any, _context: RequestContext, reply: 
 
 
 def _delete_records(_broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
-    from ...protocol.messages.offsets import DeleteRecordsResponse
+    from odradek.protocol.messages.offsets import DeleteRecordsResponse
 
     topics = []
     for topic in request.topics:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
-from ...protocol.errors import KafkaError
-from ...protocol.steps import Result, Steps
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.steps import Result, Steps
+
 from ..acls.acl import ANONYMOUS, AclOperation, AclResourceType
 from ..controller.controller import TakePartitions, unlimited
 from ..metadata.controller_link import Requester

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.api_keys import api
-from ...protocol.codec import decoder
-from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.api_keys import api
+from odradek.protocol.codec import decoder
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+
 from ..network.connection import Connection
 from ..network.response_writer import Part
 from .faulty_frame import FaultyFrame

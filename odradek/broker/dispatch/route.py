@@ -7,15 +7,16 @@ Owns: these functions, which are looked up once for each (API, version). Never d
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.api_keys import ApiDescription
-from ...protocol.codec import ElementCounter, StepDecoder, carries_records, decoder, element_counter, step_decoder
-from ...protocol.codec.header import (
+from odradek.protocol.api_keys import ApiDescription
+from odradek.protocol.codec import ElementCounter, StepDecoder, carries_records, decoder, element_counter, step_decoder
+from odradek.protocol.codec.header import (
     ResponseStepEncoder,
     request_head_decoder,
     response_encoder,
     response_header_version,
     response_step_encoder,
 )
+
 from .served import Handler
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ Owns: nothing. Never does: reading logs, waiting. Invariant: an incremental sess
 (KIP-227). Source: ``KafkaApis.handleFetchRequest``, ``FetchSession``.
 """
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.fetch import FetchResponse
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import FetchResponse
+
 from ..metadata.current_leaders import CurrentLeaders
 from ..metadata.image import MetadataImage
 from .partition_read import UNKNOWN_PARTITION_ERRORS, PartitionRead

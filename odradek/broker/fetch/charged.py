@@ -7,9 +7,10 @@ sending. Invariant: after an answer without records, the session is as before. S
 
 from collections.abc import Iterable
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.codec.header import response_encoder, response_header_version
-from ...protocol.messages.fetch import FetchResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.codec.header import response_encoder, response_header_version
+from odradek.protocol.messages.fetch import FetchResponse
+
 from ..dispatch.request import Charged
 from .partition_read import PartitionRead
 from .session import NO_SESSION_ID, FetchContext, FetchSessionCache

@@ -10,13 +10,14 @@ KafkaApis.maybeConvertFetchedData and LazyDownConversionRecords (KIP-283).
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.records.compression import CompressionType, compression_name
-from ...protocol.records.down_conversion import ConvertedRecords, down_convert
-from ...protocol.records.errors import UnsupportedCompressionTypeError
-from ...protocol.steps import Steps
-from ...storage.log.log import Log
-from ...storage.log.read_result import FileRegion
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.compression import CompressionType, compression_name
+from odradek.protocol.records.down_conversion import ConvertedRecords, down_convert
+from odradek.protocol.records.errors import UnsupportedCompressionTypeError
+from odradek.protocol.steps import Steps
+from odradek.storage.log.log import Log
+from odradek.storage.log.read_result import FileRegion
+
 from ..replicas.partitions import Partitions
 from ..replicas.record_work import RecordWork
 from .partition_read import NO_RECORDS, FetchLimits, PartitionRead, read_partition, refused_read

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.fetch import FetchResponse
-from ...protocol.records.varint import MAX_INT32
-from ...storage.log.log import Log, ReadResult
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.fetch import FetchResponse
+from odradek.protocol.records.varint import MAX_INT32
+from odradek.storage.log.log import Log, ReadResult
+
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from .session import SessionPartition
@@ -166,7 +167,7 @@ def read_partition(
     if want.fetch_offset < bound and (left > 0 or nothing_yet):
         max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)
         if limits.check_crcs:
-            from ...storage.log.read_check import read_checked  # rarely enabled
+            from odradek.storage.log.read_check import read_checked  # rarely enabled
 
             result = read_checked(log, want.fetch_offset, max_bytes, bound, min_one_batch=nothing_yet)
         else:
@@ -182,7 +183,7 @@ def _aborted(log: Log, first: int, bound: int, check_crcs: bool) -> list[FetchRe
     """The aborted transactions with records from ``first`` up to ``bound`` (exclusive)."""
     found = log.aborted_transactions(first, bound)
     if found and check_crcs:
-        from ...storage.log.read_check import check_aborted  # rarely enabled
+        from odradek.storage.log.read_check import check_aborted  # rarely enabled
 
         check_aborted(log, found)
     return [FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset) for aborted in found]

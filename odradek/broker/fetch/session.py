@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from ..replicas.partition import Partition

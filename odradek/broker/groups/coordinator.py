@@ -6,9 +6,10 @@ Shell. Never does: deciding, I/O. Source: ``GroupCoordinatorService``.
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from ...protocol.internal_topics import OFFSETS_TOPIC
-from ...protocol.records.compression import CompressionType
-from ...protocol.steps import Steps
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.records.compression import CompressionType
+from odradek.protocol.steps import Steps
+
 from ..coordinator.coordinator import Coordinator, LogOpener
 from ..coordinator.shard import CoordinatorShard, ShardState
 from ..metrics.coordinator_counts import GroupCounts

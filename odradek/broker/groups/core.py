@@ -8,15 +8,16 @@ Stable classic group has the content of its last record. Source: ``GroupCoordina
 
 from collections.abc import Callable, Mapping
 
-from ...protocol.errors import ErrorCode, ProtocolError
-from ...protocol.internal_records.coordinator_serde import record_type_of
-from ...protocol.messages.group_records import (
+from odradek.protocol.errors import ErrorCode, ProtocolError
+from odradek.protocol.internal_records.coordinator_serde import record_type_of
+from odradek.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from ...protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
+from odradek.protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
+
 from ..coordinator.effects import SetTimer
 from ..metrics.coordinator_counts import GroupCounts
 from .classic.group import ClassicGroup

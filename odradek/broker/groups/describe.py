@@ -5,8 +5,9 @@ Source: ``GroupMetadataManager.describeGroups``, ``listGroups``, ``GroupCoordina
 
 from collections.abc import Generator
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.groups import DeleteGroupsResponse, DescribeGroupsResponse, ListGroupsResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import DeleteGroupsResponse, DescribeGroupsResponse, ListGroupsResponse
+
 from .classic.group import CONSUMER_PROTOCOL_TYPE
 from .classic.member import ClassicMember
 from .classic.records import group_tombstone

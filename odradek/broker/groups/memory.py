@@ -9,7 +9,8 @@ here are ours. The estimates for each kind of group are in its own ``memory.py``
 
 from collections.abc import Iterable
 
-from ...protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
+
 from .config import GroupCoordinatorConfig
 
 MEMBER_BYTES = 1024

@@ -10,16 +10,16 @@ and streams groups (17 to 23) stay in the log untouched and are skipped here.
 
 from collections.abc import Generator
 
-from ...protocol.errors import ProtocolError
-from ...protocol.internal_records.coordinator_serde import (
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.internal_records.coordinator_serde import (
     GROUP_RECORDS,
     CoordinatorRecordType,
     encode_key,
     encode_value,
 )
-from ...protocol.internal_records.errors import UnknownRecordError
-from ...protocol.internal_records.legacy_offsets import offset_commit_key, offset_commit_value
-from ...protocol.messages.group_records import (
+from odradek.protocol.internal_records.errors import UnknownRecordError
+from odradek.protocol.internal_records.legacy_offsets import offset_commit_key, offset_commit_value
+from odradek.protocol.messages.group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataKey,

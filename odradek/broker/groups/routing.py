@@ -5,8 +5,9 @@ Owns: the choice of that kind. Never does: any other decision. A consumer group 
 ``GroupMetadataManager``: classicGroupJoin, classicGroupSync, classicGroupHeartbeat, classicGroupLeave.
 """
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.groups import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest, SyncGroupResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest, SyncGroupResponse
+
 from ..coordinator.effects import Token
 from ..dispatch.request import RequestContext
 from .classic.heartbeat import heartbeat_of_member

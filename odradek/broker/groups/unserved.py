@@ -7,15 +7,16 @@ Kafka could not load the partition any more.
 Source: ``ShareGroup``, ``StreamsGroup``; KIP-932, KIP-1071.
 """
 
-from ...protocol.errors import ProtocolError
-from ...protocol.internal_records.coordinator_serde import (
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.internal_records.coordinator_serde import (
     GROUP_RECORDS,
     PREFIX_BYTES,
     CoordinatorRecordType,
     encode_key,
     record_type_of,
 )
-from ...protocol.messages.structure import Message
+from odradek.protocol.messages.structure import Message
+
 from .records import CoordinatorRecord
 
 SHARE_TYPE = "share"

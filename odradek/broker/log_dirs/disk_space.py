@@ -12,7 +12,7 @@ from enum import IntEnum
 from itertools import count
 from typing import NamedTuple, TypeVar
 
-from ...protocol.steps import Steps
+from odradek.protocol.steps import Steps
 
 MIN_FREE_KEY = "odradek.log.dirs.min.free.bytes"
 CAP_KEY = "odradek.log.dirs.max.bytes"

@@ -14,12 +14,13 @@ from itertools import chain
 from threading import Event
 from typing import TypeVar
 
-from ...protocol.steps import Steps, run_to_end
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.files.disk_reserve import ReservedFiles, reserve_size
-from ...storage.files.disk_usage import allocated_bytes
-from ...storage.log.due_removals import DueRemovals
-from ...storage.log.log import Log
+from odradek.protocol.steps import Steps, run_to_end
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.disk_reserve import ReservedFiles, reserve_size
+from odradek.storage.files.disk_usage import allocated_bytes
+from odradek.storage.log.due_removals import DueRemovals
+from odradek.storage.log.log import Log
+
 from ..timers.loop_timers import LoopTimers
 from ..timers.slices import Slices, run_in_slices
 from ..timers.work import KindOfWork

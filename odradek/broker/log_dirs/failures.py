@@ -10,8 +10,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from ...storage.directory.log_directories import LogDirectories
-from ...storage.directory.log_directory import LogDirectory
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directory import LogDirectory
+
 from ..metadata.controller_link import BrokerReports
 from ..replicas.hosted_replicas import HostedReplicas
 from ..replicas.partition import Partition

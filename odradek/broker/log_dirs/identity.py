@@ -7,9 +7,10 @@ Owns: the checks at start. Source: MetaPropertiesEnsemble.verify, KafkaRaftServe
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ...storage.directory.log_directories import LogDirectories
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.files.meta_properties import META_PROPERTIES, uuid_text
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.meta_properties import META_PROPERTIES, uuid_text
+
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 

@@ -8,11 +8,12 @@ steps, so deletions are given by offset, never by a number of segments. Source: 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ...protocol.errors import KafkaError
-from ...protocol.steps import Steps
-from ...storage.directory.directory_retention import remove_old_segments, retain_logs
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.log.log import Log
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.steps import Steps
+from odradek.storage.directory.directory_retention import remove_old_segments, retain_logs
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.log.log import Log
+
 from .disk_space import CAP_KEY, SegmentSize, oldest_segments
 
 logger = logging.getLogger(__name__)

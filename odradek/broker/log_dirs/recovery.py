@@ -9,11 +9,11 @@ import logging
 from collections.abc import Callable
 from threading import Event, Lock
 
-from ...protocol.topic_partition import TopicPartition
-from ...storage.directory.log_directories import LogDirectories
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.log.log_config import LogConfig
-from ...storage.log.log_loader import RecoveryReports
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.log_loader import RecoveryReports
 
 logger = logging.getLogger(__name__)
 

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from ...protocol.errors import KafkaError
-from ...protocol.steps import Steps
-from ...protocol.topic_partition import TopicPartition
-from ...storage.log.log import Log
-from ...storage.log.log_retention import RetentionSegment
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.steps import Steps
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_retention import RetentionSegment
+
 from ..groups.coordinator import GroupCoordinator
 from ..groups.offsets.retention_risk import (
     GroupAtRisk,

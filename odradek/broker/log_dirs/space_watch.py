@@ -5,7 +5,8 @@ Owns: passing the configuration to both. Never does: any check. Source: our own;
 
 from collections.abc import Callable, Sequence, Set
 
-from ...storage.directory.log_directory import LogDirectory
+from odradek.storage.directory.log_directory import LogDirectory
+
 from ..config.server_config import ServerConfig
 from ..groups.coordinator import GroupCoordinator
 from ..replicas.partitions import Partitions

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
 
 
 class Requester(NamedTuple):

@@ -4,7 +4,7 @@ Pure. Owns: the error, and its text for the log. Never does: I/O. Invariant: a l
 controllers stop in the same cases (FaultHandler).
 """
 
-from ...protocol.messages.structure import Message
+from odradek.protocol.messages.structure import Message
 
 SHOWN_CHARACTERS = 300
 """The number of characters of a record that an error shows."""

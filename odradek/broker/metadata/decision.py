@@ -9,9 +9,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.structure import Message
-from ...protocol.steps import Steps
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.steps import Steps
 
 Response = TypeVar("Response")
 Named = TypeVar("Named", bound=Hashable)

@@ -4,7 +4,8 @@ Pure. Never does: applying them. Invariant: a config of this broker overrides th
 as unset. Source: ``BrokerConfigHandler.processConfigChanges``.
 """
 
-from ...protocol.records.varint import MAX_INT64
+from odradek.protocol.records.varint import MAX_INT64
+
 from ..config.definition import dynamic_only_keys
 from ..config.stored import served_value
 from .image import MetadataImage, ResourceType

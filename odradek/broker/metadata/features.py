@@ -8,13 +8,13 @@ it serves. Kafka itself can open a directory without the others, and its tools c
 
 from collections.abc import Mapping
 
-from ...protocol.messages.metadata_records import (
+from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
 )
-from ...protocol.messages.structure import Message
+from odradek.protocol.messages.structure import Message
 
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"

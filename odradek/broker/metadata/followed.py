@@ -12,11 +12,12 @@ high watermark. Source: MetadataLoader, MetadataBatchLoader; KIP-866.
 import logging
 from collections.abc import Callable, Iterable, Iterator
 
-from ...protocol.errors import KafkaError
-from ...protocol.messages.metadata_records import TopicRecord
-from ...protocol.steps import Steps, run_to_end
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.files.meta_properties import META_PROPERTIES
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.metadata_records import TopicRecord
+from odradek.protocol.steps import Steps, run_to_end
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.meta_properties import META_PROPERTIES
+
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from .corruption import problem_of

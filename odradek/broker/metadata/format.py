@@ -10,18 +10,19 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...protocol.codec import decode, encode
-from ...protocol.messages.snapshots import (
+from odradek.protocol.codec import decode, encode
+from odradek.protocol.messages.snapshots import (
     KRaftVersionRecord,
     LeaderChangeMessage,
     SnapshotFooterRecord,
     SnapshotHeaderRecord,
     VotersRecord,
 )
-from ...protocol.messages.structure import ZERO_UUID
-from ...protocol.records.batch import iterate_headers
-from ...protocol.records.control import ControlRecordType, control_record_type, encode_control_batch
-from ...protocol.records.record import iterate_records
+from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.control import ControlRecordType, control_record_type, encode_control_batch
+from odradek.protocol.records.record import iterate_records
+
 from .features import LATEST_KRAFT_VERSION
 
 QUORUM_STATE = "quorum-state"

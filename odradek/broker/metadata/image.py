@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import NamedTuple
 
-from ...protocol.messages.structure import ZERO_UUID, Message
-from ...protocol.security.scram_credential import ScramCredential
+from odradek.protocol.messages.structure import ZERO_UUID, Message
+from odradek.protocol.security.scram_credential import ScramCredential
+
 from ..acls.acl import Acl
 from .delegation_tokens import DelegationToken
 

@@ -6,7 +6,8 @@ Pure. Source: the ``finishSnapshot`` methods of Kafka's Delta classes. Costs 0.1
 from collections.abc import Mapping
 from typing import TypeVar
 
-from ...protocol.steps import Steps
+from odradek.protocol.steps import Steps
+
 from .image import MetadataDelta, MetadataImage, PartitionImage
 
 Key = TypeVar("Key")

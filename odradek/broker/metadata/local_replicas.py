@@ -4,7 +4,8 @@ Pure. Owns: the look-ups that log directories need when they find partitions. Ne
 ``LogManager`` and ``ReplicaManager`` of Kafka, which do the same look-ups.
 """
 
-from ...storage.directory.log_directory import LogDirectory
+from odradek.storage.directory.log_directory import LogDirectory
+
 from .image import MetadataImage
 
 

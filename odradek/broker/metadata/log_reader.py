@@ -9,20 +9,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ...protocol.errors import KafkaError, ProtocolError
-from ...protocol.internal_records.metadata_serde import METADATA_RECORDS
-from ...protocol.messages.metadata_records import (
+from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS
+from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
 )
-from ...protocol.messages.structure import Message
-from ...protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader, check_crc, iterate_headers, read_header
-from ...protocol.records.control import ControlRecordType
-from ...protocol.records.record import iterate_records
-from ...protocol.records.varint import MAX_INT64
-from ...storage.files.file_names import LOG_SUFFIX, base_offset_of
-from ...storage.files.files import Files
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader, check_crc, iterate_headers, read_header
+from odradek.protocol.records.control import ControlRecordType
+from odradek.protocol.records.record import iterate_records
+from odradek.protocol.records.varint import MAX_INT64
+from odradek.storage.files.file_names import LOG_SUFFIX, base_offset_of
+from odradek.storage.files.files import Files
+
 from .format import control_records
 
 NO_OP = b"\x01\x14\x00\x00"

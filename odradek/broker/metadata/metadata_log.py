@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from ...protocol.codec import decode
-from ...protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
-from ...protocol.messages.snapshots import VotersRecord
-from ...protocol.messages.structure import Message
-from ...protocol.records.control import ControlRecordType
-from ...protocol.records.errors import CorruptRecordError
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.files.files import Files
-from ...storage.log.log import Log
-from ...storage.log.log_config import LogConfig
-from ...storage.log.log_flusher import LogFlusher
-from ...storage.log.read_result import in_memory
+from odradek.protocol.codec import decode
+from odradek.protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
+from odradek.protocol.messages.snapshots import VotersRecord
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.records.control import ControlRecordType
+from odradek.protocol.records.errors import CorruptRecordError
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.files import Files
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.log_flusher import LogFlusher
+from odradek.storage.log.read_result import in_memory
+
 from ..config.server_config import ServerConfig
 from .format import (
     QUORUM_STATE,

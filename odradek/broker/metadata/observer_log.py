@@ -9,7 +9,8 @@ other's directory. Source: KafkaMetadataLog, KafkaRaftClient as an observer; KIP
 from collections.abc import Iterator
 from functools import cached_property
 
-from ...protocol.records.batch import iterate_headers
+from odradek.protocol.records.batch import iterate_headers
+
 from .format import QUORUM_STATE, QuorumState
 from .image import MetadataImage
 from .log_reader import LoadedRecord, LogReader, MetadataLogError, check_snapshot, checked_records, damaged

@@ -8,9 +8,10 @@ readers see a topic either before or after a change. Source: Kafka's MetadataLoa
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ...protocol.errors import KafkaError
-from ...protocol.messages.structure import Message
-from ...protocol.steps import Steps
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.steps import Steps
+
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from .corruption import problem_of

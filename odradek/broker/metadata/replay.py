@@ -10,8 +10,9 @@ of Kafka's Delta classes.
 from collections.abc import Callable
 from typing import Any
 
-from ...protocol.messages import metadata_records as records
-from ...protocol.messages.structure import Message
+from odradek.protocol.messages import metadata_records as records
+from odradek.protocol.messages.structure import Message
+
 from . import replay_brokers as brokers
 from . import replay_security as security
 from . import replay_topics as topics

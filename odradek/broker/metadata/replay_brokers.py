@@ -4,7 +4,8 @@ Pure. Owns: ``brokers`` of the image. Never does: I/O, reading a clock, deciding
 of a registration change it. Source: ``replay`` of Kafka's ClusterDelta.
 """
 
-from ...protocol.messages import metadata_records as records
+from odradek.protocol.messages import metadata_records as records
+
 from .corruption import MetadataCorruption
 from .image import BrokerRegistration, Endpoint, MetadataDelta, MetadataImage, SecurityProtocol
 

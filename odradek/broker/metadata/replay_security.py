@@ -5,8 +5,9 @@ deciding. Invariant: an ACL keeps the id that its record has. Source: ``replay``
 DelegationTokenDelta and ScramDelta.
 """
 
-from ...protocol.messages import metadata_records as records
-from ...protocol.security.scram_credential import ScramCredential
+from odradek.protocol.messages import metadata_records as records
+from odradek.protocol.security.scram_credential import ScramCredential
+
 from ..acls.acl import Acl
 from .corruption import SHOWN_CHARACTERS, MetadataCorruption
 from .delegation_tokens import DelegationToken

@@ -7,7 +7,8 @@ TopicsDelta and TopicDelta.
 
 from typing import Any
 
-from ...protocol.messages import metadata_records as records
+from odradek.protocol.messages import metadata_records as records
+
 from .corruption import MetadataCorruption
 from .image import (
     DIRECTORY_MIGRATING,

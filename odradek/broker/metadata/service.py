@@ -14,11 +14,12 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.structure import Message
-from ...protocol.steps import Steps, run_to_end
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.files.meta_properties import uuid_text
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.steps import Steps, run_to_end
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.meta_properties import uuid_text
+
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from .corruption import problem_of

@@ -13,14 +13,15 @@ KIP-630.
 
 from collections.abc import Iterator
 
-from ...protocol.codec import encode
-from ...protocol.errors import ProtocolError
-from ...protocol.internal_records.metadata_serde import encode_record
-from ...protocol.messages import metadata_records as records
-from ...protocol.messages.snapshots import KRaftVersionRecord, SnapshotFooterRecord, SnapshotHeaderRecord
-from ...protocol.messages.structure import Message
-from ...protocol.records.builder import BatchBuilder
-from ...protocol.records.control import ControlRecordType, encode_control_batch
+from odradek.protocol.codec import encode
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.internal_records.metadata_serde import encode_record
+from odradek.protocol.messages import metadata_records as records
+from odradek.protocol.messages.snapshots import KRaftVersionRecord, SnapshotFooterRecord, SnapshotHeaderRecord
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.records.control import ControlRecordType, encode_control_batch
+
 from .delegation_tokens import DelegationToken
 from .features import (
     CONTROLLER_REGISTRATION_SUPPORTED,

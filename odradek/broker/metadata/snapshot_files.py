@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ...storage.files.files import CREATE, READ_ONLY, Buffer, Files
+from odradek.storage.files.files import CREATE, READ_ONLY, Buffer, Files
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 
-from ...protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError
+
 from ..timers.loop_timers import LoopTimers
 from ..timers.work import KindOfWork
 from .image import MetadataDelta, MetadataImage

@@ -6,11 +6,12 @@ when :meth:`VoterLog.append` returns. Source: KafkaRaftClient as a leader withou
 
 from collections.abc import Sequence
 
-from ...protocol.errors import KafkaError
-from ...protocol.internal_records.metadata_serde import encode_record
-from ...protocol.messages.structure import Message
-from ...protocol.records.builder import BatchBuilder
-from ...protocol.steps import Steps
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.internal_records.metadata_serde import encode_record
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.steps import Steps
+
 from .features import record_version
 from .format import QUORUM_STATE, QuorumState, leader_change_batch
 from .metadata_log import MAX_BATCH_BYTES, MetadataLog

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
-from ...storage.directory.log_directories import LogDirectories
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.files.disk_reserve import ReservedFiles
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.disk_reserve import ReservedFiles
 
 PREFIX = "kafka_log_logmanager_"
 LABELS = ("logDirectory",)

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
-from ...protocol.errors import KafkaError
-from ...protocol.steps import Steps
-from ...storage.log.log import Log
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.steps import Steps
+from odradek.storage.log.log import Log
+
 from .pieces import Sample, in_pieces
 
 MAX_LAGS = 1_000

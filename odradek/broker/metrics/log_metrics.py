@@ -10,8 +10,9 @@ from functools import partial
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.log.log import Log
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.log.log import Log
+
 from ..cleaner.state import CleanerState
 from .pieces import Sample, in_pieces
 

@@ -8,7 +8,8 @@ from functools import partial
 
 from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily, Metric
 
-from ...protocol.errors import error_name
+from odradek.protocol.errors import error_name
+
 from .pieces import Sample, in_pieces
 from .request_meters import ApiMeter, RequestMeters, cumulative
 from .times import Times

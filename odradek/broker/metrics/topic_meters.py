@@ -9,8 +9,8 @@ Produce and Fetch count each partition at the point at which its topic, bytes an
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Protocol
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.fetch import FetchResponse
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import FetchResponse
 
 NEVER_REACHES_THE_LOG = frozenset(
     {

@@ -6,7 +6,8 @@ Shell. Owns: one connection. Never does: retries. Source: InterBrokerSendThread,
 from collections.abc import Callable
 from typing import TypeVar
 
-from ...protocol.messages.structure import Message
+from odradek.protocol.messages.structure import Message
+
 from .node_client import NodeClient, NodeUnavailableError, client_at
 from .node_security import PLAINTEXT, NodeSecurity
 

@@ -13,8 +13,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
-from ...protocol.errors import ProtocolError
-from ...protocol.framing import NOTHING, REQUESTS, UNAUTHENTICATED, FrameReader
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.framing import NOTHING, REQUESTS, UNAUTHENTICATED, FrameReader
+
 from ..acls.acl import ANONYMOUS
 from ..timers.slices import Slices
 from .request_order import FRAMES_A_TURN, RequestOrder

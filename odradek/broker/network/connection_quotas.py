@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from ...protocol.security.canonical_host import canonical_host
+from odradek.protocol.security.canonical_host import canonical_host
+
 from ..config.connection_limits import MAX_KEY, UNLIMITED, ConnectionLimits
 from ..config.listener_keys import prefix_of
 

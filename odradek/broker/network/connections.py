@@ -9,7 +9,8 @@ from heapq import nsmallest
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from ...protocol.steps import Steps
+from odradek.protocol.steps import Steps
+
 from .connection import Connection
 from .connection_quotas import ConnectionQuotas
 from .request_order import RECEIVE_BUFFER_BYTES, SERVE_S

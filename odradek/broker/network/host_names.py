@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Iterable
 
-from ...protocol.security.canonical_host import canonical_host
+from odradek.protocol.security.canonical_host import canonical_host
 
 
 def canonical(address: str) -> str | None:

@@ -15,13 +15,14 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
-from ...protocol.codec import decode
-from ...protocol.codec.header import encode_request, response_header_version
-from ...protocol.errors import ErrorCode, ProtocolError
-from ...protocol.messages.headers import ResponseHeader
-from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
-from ...protocol.messages.structure import Message
-from ...protocol.records.buffers import Buffer
+from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.errors import ErrorCode, ProtocolError
+from odradek.protocol.messages.headers import ResponseHeader
+from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.records.buffers import Buffer
+
 from ..timers.work import KindOfWork
 from .node_connection import NodeConnection
 from .node_security import PLAINTEXT, NodeSecurity
@@ -208,7 +209,11 @@ class NodeClient:
     async def _log_in(self, timeout_s: float) -> None:
         """Logs in, or renews the session. ``timeout_s``: for each step; getting a token is one. Raises NodeLoginError,
         after which no login is tried for LOGIN_PAUSE_S."""
-        from ...protocol.security.login_exchange import RESPONSES, LoginRefusedError, login_steps  # not without SASL
+        from odradek.protocol.security.login_exchange import (  # not without SASL
+            RESPONSES,
+            LoginRefusedError,
+            login_steps,
+        )
 
         assert self._security.login is not None
         now_s = asyncio.get_running_loop().time

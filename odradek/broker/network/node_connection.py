@@ -12,9 +12,10 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from ...protocol.errors import ProtocolError
-from ...protocol.framing import FrameReader
-from ...protocol.records.buffers import Buffer
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.framing import FrameReader
+from odradek.protocol.records.buffers import Buffer
+
 from ..timers.work import KindOfWork
 
 DEADLINES = KindOfWork("node-request-deadline", "ends requests to other nodes that take too long")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import ssl
 
-    from ...protocol.security.login_mechanisms import ClientLogin
+    from odradek.protocol.security.login_mechanisms import ClientLogin
 
 
 class NodeSecurity(NamedTuple):

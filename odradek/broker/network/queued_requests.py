@@ -12,7 +12,8 @@ Only a broker with this key uses these connections. :class:`.connection.Connecti
 from collections.abc import Callable
 from typing import cast
 
-from ...protocol.api_keys import ApiKey
+from odradek.protocol.api_keys import ApiKey
+
 from ..timers.slices import Slices
 from ..timers.work import KindOfWork
 from .connection import Authentication, Connection, Registry, ServeFrame

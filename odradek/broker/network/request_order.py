@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.framing import NOTHING
+from odradek.protocol.framing import NOTHING
+
 from ..timers.slices import SlicedWork, Slices
 from ..timers.stall_report import Served
 from ..timers.work import KindOfWork

@@ -6,8 +6,9 @@ complete before it replaces another one. Source: ``SslChannelBuilder``, ``Defaul
 
 from collections.abc import Callable
 
-from ...protocol.security import distinguished_name
-from ...protocol.security.tls_context import ServerTls
+from odradek.protocol.security import distinguished_name
+from odradek.protocol.security.tls_context import ServerTls
+
 from ..acls.acl import ANONYMOUS
 from .connection import Connection, ServeFrame
 from .tls_engine import TlsEngine

@@ -8,7 +8,8 @@ import asyncio
 import logging
 from typing import cast
 
-from ...protocol.security.tls_context import ServerTls
+from odradek.protocol.security.tls_context import ServerTls
+
 from .tls_engine import TlsEngine
 from .tls_transport import Plaintext, TlsLoop, TlsTransport
 

@@ -15,7 +15,8 @@ import asyncio
 import ssl
 from typing import Any, Protocol, cast
 
-from ...protocol.security.tls_context import ServerTls
+from odradek.protocol.security.tls_context import ServerTls
+
 from ..timers.work import KindOfWork
 from .tls_engine import EmptyRecordsError, TlsEngine
 from .tls_handshakes import HandshakeQueue

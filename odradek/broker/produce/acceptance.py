@@ -7,12 +7,13 @@ Owns: the checks before a log sees a batch. Never does: appending. Source: ``Kaf
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.internal_topics import is_internal
-from ...protocol.messages.produce import ProduceRequest
-from ...protocol.records.batch import LOG_OVERHEAD, TRANSACTIONAL_FLAG, BatchHeader, Buffer
-from ...protocol.records.errors import CorruptRecordError
-from ...protocol.records.validation import read_produced_header
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_topics import is_internal
+from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.records.batch import LOG_OVERHEAD, TRANSACTIONAL_FLAG, BatchHeader, Buffer
+from odradek.protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.validation import read_produced_header
+
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions

@@ -5,9 +5,10 @@ Owns: nothing. Never does: appending. Source: ``ReplicaManager.handleProduceAppe
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.records.batch import BatchHeader
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.batch import BatchHeader
+from odradek.protocol.topic_partition import TopicPartition
+
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
 from ..transactions.coordinator import TransactionCoordinator

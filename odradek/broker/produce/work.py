@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.produce import ProduceResponse
-from ...protocol.records.batch import BatchHeader, Buffer
-from ...protocol.steps import Steps, run_to_end
-from ...storage.errors import RecordValidationError
-from ...storage.log.append_plan import InspectionNeededError, inspect_client_batch
-from ...storage.log.log import AppendInfo
-from ...storage.log.record_inspection import InspectedBatch, wants_inspection
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.produce import ProduceResponse
+from odradek.protocol.records.batch import BatchHeader, Buffer
+from odradek.protocol.steps import Steps, run_to_end
+from odradek.storage.errors import RecordValidationError
+from odradek.storage.log.append_plan import InspectionNeededError, inspect_client_batch
+from odradek.storage.log.log import AppendInfo
+from odradek.storage.log.record_inspection import InspectedBatch, wants_inspection
+
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
 from ..replicas.record_work import RecordWork

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
+
 from ..network.node_client import NodeUnavailableError
 from ..timers.repeated_complaint import RepeatedComplaint
 from .channel import RETRY_MS, ControllerChannel

@@ -8,7 +8,8 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Set
 
-from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
+from odradek.protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
+
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..metadata.followed import FollowedMetadata
 from ..metadata.image import DIRECTORY_LOST, MetadataDelta, MetadataImage, Replica

@@ -7,8 +7,9 @@ that a long answer of one delays no heartbeat.
 
 from typing import TypeVar
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.structure import Message
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.structure import Message
+
 from ..network.node_client import ANY_VERSION, NodeClient, NodeUnavailableError, client_at
 from .known_controllers import Address, KnownControllers
 

@@ -15,8 +15,9 @@ reported for a replica, the newest is sent last. Source: AssignmentsManager, Ass
 from collections.abc import Collection, Mapping, Set
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, error_of
-from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
+from odradek.protocol.errors import ErrorCode, error_of
+from odradek.protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
+
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..metadata.image import DIRECTORY_LOST, MetadataImage, Replica
 from .handover import directory_to_report, may_leave, waits_for_election

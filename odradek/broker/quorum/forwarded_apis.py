@@ -1,6 +1,6 @@
 """The APIs that a broker of a cluster forwards to the controllers. Source: KafkaApis, ``forwardToController``."""
 
-from ...protocol.api_keys import ApiKey
+from odradek.protocol.api_keys import ApiKey
 
 FORWARDED: frozenset[int] = frozenset(
     {

@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ...protocol.codec import decode, step_decoder
-from ...protocol.codec.header import encode_request_steps, response_header_version
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.configs import (
+from odradek.protocol.codec import decode, step_decoder
+from odradek.protocol.codec.header import encode_request_steps, response_header_version
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.configs import (
     AlterConfigsRequest,
     AlterConfigsResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from ...protocol.messages.headers import ResponseHeader
-from ...protocol.steps import Steps
+from odradek.protocol.messages.headers import ResponseHeader
+from odradek.protocol.steps import Steps
+
 from ..acls.acl import AclOperation
 from ..controller.configs import preprocess
 from ..controller.controller import Controller

@@ -8,12 +8,12 @@ controllers decide the rest. Never does: changing tokens. Source: ``KafkaApis.ha
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.codec import decode
-from ...protocol.codec.header import encode_request, response_header_version
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.headers import ResponseHeader
-from ...protocol.messages.security import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.headers import ResponseHeader
+from odradek.protocol.messages.security import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
     ExpireDelegationTokenRequest,
@@ -21,6 +21,7 @@ from ...protocol.messages.security import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
+
 from ..dispatch.request_in_service import RequestInService
 from ..dispatch.served import Handler
 from ..security.token_requests import NO_TIME_MS, allows_token_requests, refused_creation

@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...protocol.api_keys import api
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
-from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from odradek.protocol.api_keys import api
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
+from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+
 from ..metadata.controller_link import Requester
 from ..network.node_client import NodeLoginError, NodeUnavailableError
 from ..timers.repeated_complaint import RepeatedComplaint

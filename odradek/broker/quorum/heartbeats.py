@@ -11,7 +11,8 @@ import logging
 import time
 from collections.abc import Callable
 
-from ...protocol.messages.quorum import BrokerHeartbeatResponse, BrokerRegistrationResponse
+from odradek.protocol.messages.quorum import BrokerHeartbeatResponse, BrokerRegistrationResponse
+
 from ..metadata.broker_state import BrokerState
 from ..network.node_client import NodeUnavailableError
 from ..timers.monotonic import monotonic_ms

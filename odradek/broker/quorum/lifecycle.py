@@ -12,14 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, error_name
-from ...protocol.messages.quorum import (
+from odradek.protocol.errors import ErrorCode, error_name
+from odradek.protocol.messages.quorum import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
-from ...storage.files.meta_properties import uuid_text
+from odradek.storage.files.meta_properties import uuid_text
+
 from ..metadata.broker_state import BrokerState
 from ..metadata.image import Endpoint
 from .permissions import described

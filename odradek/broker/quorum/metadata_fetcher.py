@@ -10,12 +10,13 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 
-from ...protocol.errors import KafkaError
-from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ...protocol.messages.quorum import FetchSnapshotResponse
-from ...protocol.records.errors import CorruptRecordError
-from ...storage.errors import StorageError
-from ...storage.files.disk_errors import is_passing
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.messages.quorum import FetchSnapshotResponse
+from odradek.protocol.records.errors import CorruptRecordError
+from odradek.storage.errors import StorageError
+from odradek.storage.files.disk_errors import is_passing
+
 from ..metadata.followed import FollowedMetadata
 from ..metadata.log_reader import MetadataLogError
 from ..metadata.snapshot_files import ReceivedSnapshot

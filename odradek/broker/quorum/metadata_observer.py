@@ -9,10 +9,11 @@ handleFetchSnapshotResponse as an observer; KIP-595, KIP-630, KIP-853.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, error_name
-from ...protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
-from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ...protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
+from odradek.protocol.errors import ErrorCode, error_name
+from odradek.protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
+
 from ..metadata.snapshot_files import SnapshotId
 from .known_controllers import NO_LEADER, Address, KnownControllers
 from .permissions import described

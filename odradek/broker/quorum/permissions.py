@@ -1,6 +1,6 @@
 """What an error of a controller means for an operator. Pure."""
 
-from ...protocol.errors import ErrorCode, error_name
+from odradek.protocol.errors import ErrorCode, error_name
 
 DENIED = (
     "the controllers deny CLUSTER_ACTION to this broker. Add its principal to super.users of the controllers, or"

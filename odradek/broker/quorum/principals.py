@@ -5,8 +5,8 @@ Pure. Owns: the encoding. Source: KIP-590; ``DefaultKafkaPrincipalBuilder.serial
 
 from functools import lru_cache
 
-from ...protocol.codec import encode
-from ...protocol.messages.security import DefaultPrincipalData
+from odradek.protocol.codec import encode
+from odradek.protocol.messages.security import DefaultPrincipalData
 
 VERSION = 0
 CACHED = 256

@@ -9,8 +9,9 @@ import logging
 import time
 from collections.abc import Callable
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.quorum import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.quorum import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+
 from ..metadata.controller_link import ProducerIdSource
 from ..network.node_client import NodeUnavailableError
 from ..timers.repeated_complaint import RepeatedComplaint

@@ -8,11 +8,12 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from ...protocol.codec import decode
-from ...protocol.codec.header import encode_request, response_header_version
-from ...protocol.errors import ErrorCode, KafkaError, ProtocolError, error_name
-from ...protocol.messages.headers import ResponseHeader
-from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError, error_name
+from odradek.protocol.messages.headers import ResponseHeader
+from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+
 from ..config.server_config import ServerConfig
 from ..controller.registration import auto_created
 from ..metadata.controller_link import Requester, TopicCreator

@@ -6,7 +6,8 @@ a clock. Source: ConnectionQuotas, ``recordIpConnectionMaybeThrottle``.
 
 from collections.abc import Iterable, Mapping
 
-from ...protocol.security.canonical_host import canonical_host, network_of
+from odradek.protocol.security.canonical_host import canonical_host, network_of
+
 from .client_quota import QuotaSensor, QuotaWindows, throttle_time_ms
 from .client_quotas import CONNECTION_KEY, Entity
 from .entities import IP

@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ...storage.log.log import Log
+from odradek.storage.log.log import Log
+
 from ..metrics.replica_state import FetcherState, FollowedReplica
 
 

@@ -16,12 +16,13 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.records.varint import MAX_INT64
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.files.disk_errors import lacks_descriptors
-from ...storage.log.log import Log
-from ...storage.log.log_flush import Flush
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.varint import MAX_INT64
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.disk_errors import lacks_descriptors
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_flush import Flush
+
 from ..timers.timers import Timers
 from ..timers.work import KindOfWork
 

@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.internal_topics import INTERNAL_TOPICS
-from ...protocol.steps import Steps
-from ...storage.directory.log_directories import LogDirectories
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.files.disk_errors import is_passing
-from ...storage.log.log import Log
-from ...storage.log.log_config import LogConfig
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_topics import INTERNAL_TOPICS
+from odradek.protocol.steps import Steps
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.disk_errors import is_passing
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
+
 from ..metadata.image import NO_LEADER, PartitionImage, TopicImage
 from ..timers.work import KindOfWork
 from .following import Following, ReplicaFollowing

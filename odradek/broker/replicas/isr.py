@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ..metadata.image import BrokerRegistration, LeaderRecoveryState, PartitionImage
 from .replica_selector import ReplicaView
 

@@ -10,10 +10,11 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...protocol.errors import ErrorCode, KafkaError, error_of
-from ...protocol.messages.fetch import FetchResponse
-from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
-from ...storage.log.log import Log
+from odradek.protocol.errors import ErrorCode, KafkaError, error_of
+from odradek.protocol.messages.fetch import FetchResponse
+from odradek.protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
+from odradek.storage.log.log import Log
+
 from ..metadata.image import LeaderRecoveryState, PartitionImage
 from ..metrics.replica_state import IsrChanges
 from .isr import Committed, InSyncReplicas, Proposal

@@ -9,9 +9,10 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from ...protocol.errors import KafkaError
-from ...storage.log.read_result import TimestampAndOffset
-from ...storage.log.timestamp_search import ScanNeeded, TimestampSearch
+from odradek.protocol.errors import KafkaError
+from odradek.storage.log.read_result import TimestampAndOffset
+from odradek.storage.log.timestamp_search import ScanNeeded, TimestampSearch
+
 from ..timers.work import KindOfWork
 from .record_work import RecordWork
 

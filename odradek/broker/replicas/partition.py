@@ -11,11 +11,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.records.batch import BatchHeader, Buffer
-from ...storage.log.append_plan import InspectionNeededError
-from ...storage.log.log import AppendInfo, AppendOrigin, Log, PendingAppend
-from ...storage.log.record_inspection import InspectedBatch
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.batch import BatchHeader, Buffer
+from odradek.storage.log.append_plan import InspectionNeededError
+from odradek.storage.log.log import AppendInfo, AppendOrigin, Log, PendingAppend
+from odradek.storage.log.record_inspection import InspectedBatch
+
 from .group_commit import GroupCommit
 from .writer_threads import WRITES, WriterThreads
 

@@ -7,7 +7,8 @@ partitions exist (the metadata does). Source: ``ReplicaManager``.
 import logging
 from collections.abc import Iterator
 
-from ...protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ..metrics.replica_state import HostedReplicaCounts
 from .partition import Partition
 

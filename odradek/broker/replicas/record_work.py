@@ -16,8 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import Any
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.steps import Result, Steps
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.steps import Result, Steps
+
 from ..timers.work import KindOfWork
 
 RECORDS = KindOfWork("record-work", "reads records on a thread")

@@ -8,11 +8,12 @@ aside. Source: ``LogManager.getOrCreateLog``, ``Partition.createLogInAssignedDir
 import logging
 from collections.abc import Callable
 
-from ...storage.directory.log_directories import LogDirectories
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.errors import CorruptCheckpointError, StorageError
-from ...storage.log.log import Log
-from ...storage.log.log_config import LogConfig
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.errors import CorruptCheckpointError, StorageError
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
+
 from ..metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, TopicImage
 
 logger = logging.getLogger(__name__)

@@ -10,11 +10,12 @@ import contextlib
 import logging
 from collections.abc import Callable
 
-from ...protocol.messages.fetch import FetchRequest
-from ...protocol.records.batch import iterate_headers
-from ...protocol.records.buffers import Buffer
-from ...storage.log.log import Log
-from ...storage.log.pending_cut import PendingCut
+from odradek.protocol.messages.fetch import FetchRequest
+from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.buffers import Buffer
+from odradek.storage.log.log import Log
+from odradek.storage.log.pending_cut import PendingCut
+
 from ..replicas.group_commit import GroupCommit
 from ..replicas.unseen import UnseenAppends
 from ..timers.work import KindOfWork

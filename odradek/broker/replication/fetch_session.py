@@ -8,8 +8,8 @@ changed or left. Source: KIP-227; FetchSessionHandler, FetchMetadata.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, error_name, error_of
-from ...protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.errors import ErrorCode, error_name, error_of
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 
 NO_SESSION_ID = 0
 INITIAL_EPOCH = 0

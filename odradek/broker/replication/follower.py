@@ -9,10 +9,10 @@ KIP-101, KIP-279, KIP-595 (truncation by the answer to a fetch).
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError, error_name, error_of
-from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ...protocol.records.batch import HEADER, MAGIC, MAGIC_POSITION, BatchHeader, batch_size, leader_epoch_at
-from ...protocol.records.buffers import Buffer
+from odradek.protocol.errors import ErrorCode, KafkaError, error_name, error_of
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.records.batch import HEADER, MAGIC, MAGIC_POSITION, BatchHeader, batch_size, leader_epoch_at
+from odradek.protocol.records.buffers import Buffer
 
 MAX_BYTES = 1 << 20
 """Kafka's default for ``replica.fetch.max.bytes``."""

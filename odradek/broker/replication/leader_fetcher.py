@@ -13,11 +13,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from ...protocol.errors import KafkaError, error_name
-from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
-from ...storage.errors import StorageError
-from ...storage.files.disk_errors import is_passing
+from odradek.protocol.errors import KafkaError, error_name
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
+from odradek.storage.errors import StorageError
+from odradek.storage.files.disk_errors import is_passing
+
 from ..metrics.replica_state import FetcherState, OneMinuteRate
 from ..network.broker_client import BrokerClient
 from ..network.node_client import NodeAnswerError, NodeUnavailableError

@@ -6,7 +6,8 @@ Shell. Owns: one task for each leader that is followed. Never does: choosing lea
 import asyncio
 from collections.abc import Callable, Iterator
 
-from ...storage.log.log import Log
+from odradek.storage.log.log import Log
+
 from ..config.server_config import ServerConfig
 from ..metadata.published import PublishedMetadata
 from ..metrics.replica_state import FetcherState, FollowedReplica

@@ -11,7 +11,8 @@ Pure. Never does: sending. Source: our own use of KIP-903; Kafka's broker ends i
 
 from collections.abc import Iterable
 
-from ...protocol.messages.fetch import FetchRequest
+from odradek.protocol.messages.fetch import FetchRequest
+
 from .copy import Copy
 from .fetch_session import NO_SESSION_ID
 

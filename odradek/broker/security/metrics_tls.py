@@ -6,7 +6,8 @@ import this module.
 
 import asyncio
 
-from ...protocol.security.tls_context import ServerTls, TlsSettings, TlsSettingsError, server_tls
+from odradek.protocol.security.tls_context import ServerTls, TlsSettings, TlsSettingsError, server_tls
+
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..network.tls_stream import TlsStreams

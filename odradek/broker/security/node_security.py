@@ -20,7 +20,8 @@ from ..network.node_security import PLAINTEXT, NodeSecurity
 if TYPE_CHECKING:
     import ssl
 
-    from ...protocol.security.login_mechanisms import ClientLogin
+    from odradek.protocol.security.login_mechanisms import ClientLogin
+
     from ..config.sasl import NodeLogin
 
 NONCE_BYTES = 24
@@ -68,7 +69,7 @@ def _login(config: ServerConfig, link: NodeLink) -> "Callable[[], Awaitable[Clie
 
 
 def _with_password(login: "NodeLogin") -> "ClientLogin":
-    from ...protocol.security.login_mechanisms import PlainLogin, ScramLogin
+    from odradek.protocol.security.login_mechanisms import PlainLogin, ScramLogin
 
     if login.mechanism == "PLAIN":
         return PlainLogin(login.user, login.password)
@@ -76,7 +77,8 @@ def _with_password(login: "NodeLogin") -> "ClientLogin":
 
 
 def _tls(config: ServerConfig, listener: str, dynamic: Configs) -> "Callable[[], ssl.SSLContext]":
-    from ...protocol.security.tls_context import TlsSettings, TlsSettingsError, client_context, listener_settings
+    from odradek.protocol.security.tls_context import TlsSettings, TlsSettingsError, client_context, listener_settings
+
     from .reread import Reread
 
     def settings() -> TlsSettings:

@@ -13,10 +13,11 @@ import threading
 import time
 from collections.abc import Callable
 
-from ...protocol.security.jwt_retriever import JwtRetriever
-from ...protocol.security.login_mechanisms import OAuthBearerLogin
-from ...protocol.security.tls_context import TlsSettingsError
-from ...protocol.security.token_settings import RetrieverSettings, TokenError, TokenSettingsError, extensions_of
+from odradek.protocol.security.jwt_retriever import JwtRetriever
+from odradek.protocol.security.login_mechanisms import OAuthBearerLogin
+from odradek.protocol.security.tls_context import TlsSettingsError
+from odradek.protocol.security.token_settings import RetrieverSettings, TokenError, TokenSettingsError, extensions_of
+
 from ..config.errors import ConfigError
 from ..timers.work import KindOfWork
 

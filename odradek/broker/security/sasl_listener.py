@@ -10,12 +10,13 @@ that request begins a renewal. Source: ``SaslServerAuthenticator``, ``KafkaChann
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from ...protocol.api_keys import ApiKey, api
-from ...protocol.codec import decoder
-from ...protocol.codec.header import request_head_decoder, response_encoder
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.structure import Message
-from ...protocol.wall_clock import clock_ms
+from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.codec import decoder
+from odradek.protocol.codec.header import request_head_decoder, response_encoder
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.wall_clock import clock_ms
+
 from ..authentication.failures import Failures
 from ..authentication.mechanism import Mechanisms
 from ..authentication.sasl_server import Failure, Part, SaslAnswer, SaslServer, Session, Success

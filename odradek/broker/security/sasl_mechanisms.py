@@ -8,7 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...protocol.security import scram
+from odradek.protocol.security import scram
+
 from ..authentication.mechanism import Mechanisms, SaslExchange
 from ..authentication.plain import PlainExchange
 from ..authentication.scram import ScramExchange

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from ...protocol.security.scram import ITERATIONS_MIN, ScramMechanism, credential_of, salted_password
-from ...protocol.security.scram_credential import ScramCredential
+from odradek.protocol.security.scram import ITERATIONS_MIN, ScramMechanism, credential_of, salted_password
+from odradek.protocol.security.scram_credential import ScramCredential
+
 from ..authentication.scram import ScramAccount
 from ..authentication.scram_decoys import RANDOM_BITS, ScramDecoys, base_36
 from ..metadata.image import MetadataImage

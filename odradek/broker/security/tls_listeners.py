@@ -14,10 +14,10 @@ import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.security import distinguished_name
-from ...protocol.security.certificate_validity import chain_problem
-from ...protocol.security.tls_context import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.security import distinguished_name
+from odradek.protocol.security.certificate_validity import chain_problem
+from odradek.protocol.security.tls_context import (
     ServerTls,
     TlsSettings,
     TlsSettingsError,
@@ -25,6 +25,7 @@ from ...protocol.security.tls_context import (
     listener_settings,
     server_tls,
 )
+
 from ..config.errors import ConfigError
 from ..config.listeners import Listener
 from ..config.security import RELOADABLE, is_reloadable

@@ -6,8 +6,9 @@ Owns: the rule which connections may send them, the check of the token's owner. 
 
 from collections.abc import Mapping
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.security import CreateDelegationTokenRequest, CreateDelegationTokenResponse
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.security import CreateDelegationTokenRequest, CreateDelegationTokenResponse
+
 from ..acls.acl import ANONYMOUS, AclOperation, AclResourceType
 from ..controller.delegation_tokens import USER_TYPE, Principal, owner_of
 from ..dispatch.request import RequestContext

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Never
 
-from ...protocol.errors import KafkaError
-from ...protocol.steps import Steps
-from ...storage.directory.directory_retention import retain_logs
-from ...storage.directory.log_directories import LogDirectories
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.log.due_removals import DueRemovals
-from ...storage.log.log import Log
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.steps import Steps
+from odradek.storage.directory.directory_retention import retain_logs
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.log.due_removals import DueRemovals
+from odradek.storage.log.log import Log
+
 from ..cleaner.worker_code import WorkerCode
 from ..config.server_config import ServerConfig
 from ..metrics.replica_state import IsrChanges

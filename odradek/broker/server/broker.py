@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import TYPE_CHECKING
 
-from ...storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directories import LogDirectories
+
 from ..config.connection_limits import UNLIMITED, limits_of_broker, limits_of_listener
 from ..config.server_config import ServerConfig
 from ..controller.controller import Controller

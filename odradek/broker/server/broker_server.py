@@ -15,9 +15,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...protocol.errors import KafkaError
-from ...protocol.steps import run_to_end
-from ...storage.directory.log_directories import LogDirectories
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.steps import run_to_end
+from odradek.storage.directory.log_directories import LogDirectories
+
 from ..config.authorizer import authorizer_settings
 from ..config.node_links import protocols_of
 from ..config.security import refuse_unserved_security

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...storage.directory.log_directories import LogDirectories
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.directory.log_directories import LogDirectories
+
 from ..config.cross_checks import RACK_AWARE_SELECTOR
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig

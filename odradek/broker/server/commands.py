@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ... import __version__
-from ...protocol.errors import KafkaError
-from ...protocol.properties import decode_properties
-from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
-from ...storage.files.disk_reserve import FULL
+from odradek import __version__
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.properties import decode_properties
+from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
+from odradek.storage.files.disk_reserve import FULL
+
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..config.sources import repeated_keys

@@ -5,8 +5,9 @@ Owns: nothing. A broker without ``odradek.metrics.listener`` does not import thi
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.errors import KafkaError
-from ...storage.log.log import Log
+from odradek.protocol.errors import KafkaError
+from odradek.storage.log.log import Log
+
 from ..coordinator.coordinator import Coordinator
 from ..coordinator.interfaces import EffectsOf
 from ..coordinator.shard import Core, ShardState

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from ...protocol.steps import Steps
+from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.steps import Steps
+
 from ..config.server_config import ServerConfig
 from ..coordinator.coordinator import Coordinator
 from ..coordinator.partition_log import ACKS_ALL, ACKS_LEADER, CoordinatorTraffic, PartitionLog

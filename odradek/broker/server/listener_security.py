@@ -9,8 +9,9 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...protocol.api_keys import ApiKey
-from ...protocol.messages.structure import Message
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.messages.structure import Message
+
 from ..config.listeners import Listener
 from ..config.server_config import ServerConfig
 from ..dispatch.request import RequestContext

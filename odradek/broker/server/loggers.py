@@ -8,7 +8,8 @@ have none of their own. Source: ``LoggingController``, ``LogLevelConfig``, KIP-4
 import logging
 from collections.abc import Iterable
 
-from ...protocol.messages.configs import IncrementalAlterConfigsRequest
+from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
+
 from ..config.describe import ConfigSource, DescribedConfig
 from ..controller.config_operations import OperationType
 from ..controller.loggers import LEVELS, ROOT

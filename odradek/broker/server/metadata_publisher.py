@@ -11,9 +11,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
-from ...protocol.errors import KafkaError
-from ...protocol.steps import run_to_end
-from ...storage.log.log_config import LogConfig
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.steps import run_to_end
+from odradek.storage.log.log_config import LogConfig
+
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
 from ..log_dirs.disk_space import CAP_KEY, segment_bytes_under

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from random import Random
 
-from ...storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directories import LogDirectories
+
 from ..config.server_config import ServerConfig
 from ..network.connecting import connections_for
 from ..network.descriptor_limit import DescriptorShares

@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
-from ...storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directories import LogDirectories
+
 from ..controller.controller import Controller
 from ..dispatch.dispatch import Dispatcher
 from ..metadata.controller_link import BrokerReports, ProducerIdSource, TopicCreator

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...storage.directory.log_directories import LogDirectories
-from ...storage.errors import StorageError
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.errors import StorageError
+
 from ..log_dirs.disk_watch import DiskWatch
 from ..metadata.image import Endpoint
 from ..metadata.snapshot_generator import SnapshotGenerator

@@ -9,7 +9,8 @@ import hmac
 import logging
 import secrets
 
-from ...storage.directory.log_directory import LogDirectory
+from odradek.storage.directory.log_directory import LogDirectory
+
 from ..authentication.scram_decoys import ScramDecoys
 from .broker import Broker
 from .token_expiry import SECRET_KEY

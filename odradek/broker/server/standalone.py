@@ -7,9 +7,10 @@ import logging
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.internal_topics import OFFSETS_TOPIC
-from ...storage.directory.log_directories import LogDirectories
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.storage.directory.log_directories import LogDirectories
+
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..config.stored import ADVERTISED

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...protocol.wall_clock import clock_ms
-from ...storage.files.disk_reserve import ReservedFiles
-from ...storage.files.files import Files
+from odradek.protocol.wall_clock import clock_ms
+from odradek.storage.files.disk_reserve import ReservedFiles
+from odradek.storage.files.files import Files
+
 from ..dispatch.served import Handler
 from ..timers.timers import Loop
 

@@ -7,8 +7,9 @@ Shell. Never does: deciding which token has expired. Source: ``DelegationTokenPu
 import logging
 from collections.abc import Callable
 
-from ...protocol.errors import KafkaError
-from ...protocol.messages.structure import Message
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.structure import Message
+
 from ..timers.loop_timers import LoopTimers
 from .broker import Broker
 

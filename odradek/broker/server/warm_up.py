@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 
-from ...storage.files.disk_errors import NO_DESCRIPTOR, lacks_descriptors
+from odradek.storage.files.disk_errors import NO_DESCRIPTOR, lacks_descriptors
+
 from ..cleaner.worker_code import WorkerCode
 from ..dispatch.served import SERVED
 from ..timers.timers import Timer

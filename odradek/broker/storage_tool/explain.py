@@ -13,16 +13,17 @@ from typing import Any
 
 import click
 
-from ...protocol.errors import KafkaError
-from ...protocol.wall_clock import clock_ms
-from ...storage.check.command import run
-from ...storage.compaction.grouping import first_dirty_offset
-from ...storage.directory.lock_holder import lock_holder
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.files.file_names import DELETE_DIRECTORY_SUFFIX, DELETED_SUFFIX
-from ...storage.files.files import Files
-from ...storage.log.log import Log
-from ...storage.log.log_config import LogConfig
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.wall_clock import clock_ms
+from odradek.storage.check.command import run
+from odradek.storage.compaction.grouping import first_dirty_offset
+from odradek.storage.directory.lock_holder import lock_holder
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.file_names import DELETE_DIRECTORY_SUFFIX, DELETED_SUFFIX
+from odradek.storage.files.files import Files
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
+
 from ..config.server_config import ServerConfig
 from ..log_dirs.disk_space import CAP_KEY, MIN_FREE_KEY, free_space_marks, in_words, min_free_bytes
 from ..metadata.corruption import MetadataCorruption

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from ...storage.log.log_config import LogConfig
+from odradek.storage.log.log_config import LogConfig
+
 from ..log_dirs.disk_space import in_words
 
 DAY_MS = 86_400_000

@@ -9,18 +9,19 @@ from pathlib import Path
 
 import click
 
-from ...protocol.metadata_versions import level_name, release_level
-from ...protocol.wall_clock import clock_ms
-from ...storage.check.command import run
-from ...storage.errors import CorruptCheckpointError
-from ...storage.files.files import Files
-from ...storage.files.meta_properties import (
+from odradek.protocol.metadata_versions import level_name, release_level
+from odradek.protocol.wall_clock import clock_ms
+from odradek.storage.check.command import run
+from odradek.storage.errors import CorruptCheckpointError
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import (
     META_PROPERTIES,
     MetaProperties,
     parse_uuid,
     read_meta_properties,
     uuid_text,
 )
+
 from ..config.server_config import ServerConfig
 from ..metadata.features import (
     BOOTSTRAP_FEATURES,

@@ -12,17 +12,18 @@ format, a directory counts as not formatted. Source: Kafka's Formatter, Bootstra
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...protocol.codec import encode
-from ...protocol.internal_records.metadata_serde import encode_record
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...protocol.messages.metadata_records import FeatureLevelRecord
-from ...protocol.messages.snapshots import SnapshotFooterRecord, SnapshotHeaderRecord
-from ...protocol.messages.structure import Message
-from ...protocol.records.builder import BatchBuilder
-from ...protocol.records.control import ControlRecordType, encode_control_batch
-from ...storage.files.file_names import partition_directory_name
-from ...storage.files.files import Files
-from ...storage.files.meta_properties import MetaProperties, write_meta_properties
+from odradek.protocol.codec import encode
+from odradek.protocol.internal_records.metadata_serde import encode_record
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.messages.metadata_records import FeatureLevelRecord
+from odradek.protocol.messages.snapshots import SnapshotFooterRecord, SnapshotHeaderRecord
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.records.control import ControlRecordType, encode_control_batch
+from odradek.storage.files.file_names import partition_directory_name
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties
+
 from ..metadata.features import METADATA_VERSION, record_version
 from ..metadata.format import bootstrap_checkpoint
 

@@ -10,14 +10,15 @@ from typing import Any
 
 import click
 
-from ...storage.check.command import run
-from ...storage.directory.directory_lock import LOCK_FILE
-from ...storage.directory.lock_holder import lock_holder
-from ...storage.errors import CorruptCheckpointError
-from ...storage.files.disk_reserve import ReservedFiles
-from ...storage.files.disk_usage import allocated_bytes
-from ...storage.files.files import Files
-from ...storage.files.meta_properties import MetaProperties, read_clean_shutdown, read_meta_properties, uuid_text
+from odradek.storage.check.command import run
+from odradek.storage.directory.directory_lock import LOCK_FILE
+from odradek.storage.directory.lock_holder import lock_holder
+from odradek.storage.errors import CorruptCheckpointError
+from odradek.storage.files.disk_reserve import ReservedFiles
+from odradek.storage.files.disk_usage import allocated_bytes
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import MetaProperties, read_clean_shutdown, read_meta_properties, uuid_text
+
 from ..log_dirs.disk_space import in_words
 from .configuration import all_directories, load_configuration
 

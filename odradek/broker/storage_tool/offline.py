@@ -8,15 +8,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.errors import CorruptRecordError
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.errors import StorageError
-from ...storage.files.files import Files
-from ...storage.files.meta_properties import read_meta_properties
-from ...storage.files.overlay_files import OverlayFiles
-from ...storage.log.log import Log
-from ...storage.log.log_config import LogConfig
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.errors import CorruptRecordError
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.errors import StorageError
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import read_meta_properties
+from odradek.storage.files.overlay_files import OverlayFiles
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
+
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType

@@ -3,7 +3,8 @@
 Pure. Source: Kafka's MetadataVersion, Feature.
 """
 
-from ...protocol.metadata_versions import LEVELS
+from odradek.protocol.metadata_versions import LEVELS
+
 from ..metadata.features import (
     ELIGIBLE_LEADER_REPLICAS_VERSION,
     GROUP_VERSION,

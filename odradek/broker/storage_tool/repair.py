@@ -13,26 +13,27 @@ from pathlib import Path
 
 import click
 
-from ...protocol.errors import KafkaError
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...protocol.wall_clock import clock_ms
-from ...storage.check.command import run
-from ...storage.check.directory_check import partition_tasks
-from ...storage.check.findings import CheckSeverity
-from ...storage.check.partition_check import check_partition
-from ...storage.directory.log_directory import LogDirectory
-from ...storage.errors import StorageError
-from ...storage.files.file_names import (
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.wall_clock import clock_ms
+from odradek.storage.check.command import run
+from odradek.storage.check.directory_check import partition_tasks
+from odradek.storage.check.findings import CheckSeverity
+from odradek.storage.check.partition_check import check_partition
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.errors import StorageError
+from odradek.storage.files.file_names import (
     LEADER_EPOCH_CHECKPOINT,
     OFFSET_INDEX_SUFFIX,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
     base_offset_of,
 )
-from ...storage.files.files import Files
-from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, read_meta_properties
-from ...storage.files.overlay_files import Change, OverlayFiles
-from ...storage.log.log import Log
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, read_meta_properties
+from odradek.storage.files.overlay_files import Change, OverlayFiles
+from odradek.storage.log.log import Log
+
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
 from ..metadata.corruption import MetadataCorruption

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from ...protocol.codec import decode
-from ...protocol.codec.header import encode_request
-from ...protocol.errors import ErrorCode, ProtocolError
-from ...protocol.framing import SIZE
-from ...protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import encode_request
+from odradek.protocol.errors import ErrorCode, ProtocolError
+from odradek.protocol.framing import SIZE
+from odradek.protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 VERSION = 1
 """The lowest version that Kafka 4 serves; older brokers serve it, too. It is not flexible, so the response header is

@@ -12,7 +12,7 @@ import hmac
 import re
 from typing import NamedTuple
 
-from ...protocol.messages.metadata_records import UserScramCredentialRecord
+from odradek.protocol.messages.metadata_records import UserScramCredentialRecord
 
 MECHANISMS = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}
 """SCRAM mechanism -> (its number in the record, the hash algorithm)."""

@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ...protocol.steps import Result, Steps
+from odradek.protocol.steps import Result, Steps
+
 from .stall_report import RequestSeen, Served, seen
 from .work import KindOfWork
 

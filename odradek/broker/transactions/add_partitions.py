@@ -4,9 +4,10 @@ Pure. Source: ``TransactionCoordinator.handleAddPartitionsToTransaction``, ``han
 KIP-98, KIP-890.
 """
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.topic_partition import TopicPartition
-from ...protocol.transaction_states import TransactionState
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.transaction_states import TransactionState
+
 from .core import TransactionCore
 from .effects import TransactionEffects
 from .transaction import Transaction, with_partitions

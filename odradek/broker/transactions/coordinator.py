@@ -8,7 +8,8 @@ Source: ``TransactionCoordinator``, ``TransactionStateManager``.
 from collections.abc import Callable
 from functools import partial
 
-from ...protocol.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
+
 from ..coordinator.coordinator import Coordinator, LogOpener
 from ..coordinator.interfaces import CoordinatorLog
 from ..coordinator.shard import CoordinatorShard, ShardState

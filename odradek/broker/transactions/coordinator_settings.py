@@ -6,7 +6,8 @@ Pure. Owns: the list of keys that it reads. Never does: reading them again after
 
 from typing import Any
 
-from ...protocol.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
+
 from ..config.server_config import ServerConfig
 from ..coordinator.partitioning import partition_count
 from ..metadata.image import MetadataImage

@@ -6,9 +6,10 @@ KIP-664, KIP-994.
 
 from collections.abc import Collection, Generator
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.transactions import DescribeTransactionsResponse, ListTransactionsResponse
-from ...protocol.transaction_states import BY_LABEL, TransactionState
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.transactions import DescribeTransactionsResponse, ListTransactionsResponse
+from odradek.protocol.transaction_states import BY_LABEL, TransactionState
+
 from ..groups.consumer.regular_expressions import compile_pattern
 from .core import TransactionCore
 from .records import by_topic

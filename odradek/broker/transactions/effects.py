@@ -7,7 +7,8 @@ durable, the shell calls ``TransactionCore.markers_written``.
 
 from typing import NamedTuple
 
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
+
 from ..coordinator.effects import Effects, TimerKey
 from .records import TransactionRecord
 

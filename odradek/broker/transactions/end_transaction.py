@@ -14,8 +14,9 @@ transaction is open, the result depends on the state:
 ``TransactionCoordinator.endTransaction``, ``endTransactionWithTV1``; KIP-98, KIP-890.
 """
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.transaction_states import TransactionState
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.transaction_states import TransactionState
+
 from .core import TransactionCore
 from .effects import TransactionEffects
 from .init_producer_id import ProducerIdAndEpoch

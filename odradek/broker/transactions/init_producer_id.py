@@ -5,8 +5,9 @@ Pure. Source: ``TransactionCoordinator.handleInitProducerId``, ``prepareInitProd
 
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.transaction_states import TransactionState
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.transaction_states import TransactionState
+
 from .core import TransactionCore
 from .effects import TransactionEffects
 from .transaction import (

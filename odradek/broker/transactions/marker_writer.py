@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.internal_topics import OFFSETS_TOPIC
-from ...protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
+from odradek.protocol.topic_partition import TopicPartition
+
 from ..coordinator.interfaces import CoordinatorLog
 from ..groups.coordinator import GroupCoordinator
 from ..replicas.partition import Partition

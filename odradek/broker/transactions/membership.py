@@ -10,8 +10,9 @@ configured. Source: ``AddPartitionsToTxnManager``, ``ReplicaManager.handleProduc
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.topic_partition import TopicPartition
+
 from .add_partitions import add_partitions, verify_partitions
 from .coordinator import TransactionCoordinator
 from .core import TransactionCore

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Generic
 
-from ...protocol.errors import ErrorCode
-from ...protocol.internal_topics import TRANSACTION_STATE_TOPIC
-from ...protocol.messages.transactions import AddPartitionsToTxnResponse, WriteTxnMarkersResponse
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.messages.transactions import AddPartitionsToTxnResponse, WriteTxnMarkersResponse
+
 from ..coordinator.partitioning import partition_for
 from ..metadata.image import MetadataImage
 from ..network.broker_client import BrokerClient

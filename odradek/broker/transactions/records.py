@@ -8,16 +8,17 @@ import logging
 from collections.abc import Iterable
 from typing import cast
 
-from ...protocol.errors import ProtocolError
-from ...protocol.internal_records.coordinator_serde import (
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.internal_records.coordinator_serde import (
     TRANSACTION_RECORDS,
     encode_key,
     encode_value,
     record_type_of,
 )
-from ...protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
-from ...protocol.topic_partition import TopicPartition
-from ...protocol.transaction_states import TransactionState
+from odradek.protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.transaction_states import TransactionState
+
 from .transaction import NO_PRODUCER_ID, Transaction
 
 logger = logging.getLogger(__name__)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, error_of
-from ...protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import ErrorCode, error_of
+from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from odradek.protocol.topic_partition import TopicPartition
+
 from .effects import MarkerOrder
 
 Marker = WriteTxnMarkersRequest.WritableTxnMarker

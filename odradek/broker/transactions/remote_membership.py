@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, error_of
-from ...protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import ErrorCode, error_of
+from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from odradek.protocol.topic_partition import TopicPartition
+
 from .remote_markers import by_topic, of_each
 
 AddedTransaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction

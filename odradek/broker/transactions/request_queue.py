@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.structure import Message
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.structure import Message
 
 QUESTIONS_MAX = 500
 """The most questions in one request. The others wait for the next request."""

@@ -7,9 +7,10 @@ that of all records of the transaction that it ends. Source: ``TransactionMetada
 
 from dataclasses import dataclass, replace
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.topic_partition import TopicPartition
-from ...protocol.transaction_states import SETTLED, TransactionState
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.transaction_states import SETTLED, TransactionState
+
 from .states import NEVER_STORED, VALID_PREVIOUS
 
 NO_PRODUCER_ID = -1

@@ -6,7 +6,7 @@ Pure. Source: ``AclBinding``, ``AclBindingFilter``, ``ResourceType``, ``PatternT
 
 from typing import NamedTuple
 
-from ...protocol.security.acl_names import CLUSTER_NAME, AclOperation, AclPermission, AclResourceType, PatternType
+from odradek.protocol.security.acl_names import CLUSTER_NAME, AclOperation, AclPermission, AclResourceType, PatternType
 
 __all__ = [
     "CLUSTER_NAME",

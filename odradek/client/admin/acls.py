@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from ...protocol.errors import KafkaError
-from ...protocol.messages.security import (
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.security import (
     CreateAclsRequest,
     CreateAclsResponse,
     DeleteAclsRequest,
@@ -11,7 +11,8 @@ from ...protocol.messages.security import (
     DescribeAclsRequest,
     DescribeAclsResponse,
 )
-from ...protocol.security.acl_names import known_name
+from odradek.protocol.security.acl_names import known_name
+
 from ..errors import broker_error
 from .acl_types import (
     EVERY_ACL,

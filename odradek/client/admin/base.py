@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
-from ...protocol.messages.structure import Message, Structure
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
+from odradek.protocol.messages.structure import Message, Structure
+
 from ..cluster.cluster import Cluster, ClusterTimes
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import BrokerAddress

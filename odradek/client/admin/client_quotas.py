@@ -7,12 +7,13 @@ its type.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ...protocol.messages.quotas import (
+from odradek.protocol.messages.quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
 )
+
 from ..errors import broker_error
 from .base import AdminBase
 from .results import all_or_raise, split

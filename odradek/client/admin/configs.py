@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from ...protocol.errors import KafkaError
-from ...protocol.messages.configs import (
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResponse,
     IncrementalAlterConfigsRequest,
@@ -13,6 +13,7 @@ from ...protocol.messages.configs import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+
 from ..errors import broker_error
 from .base import CONTROLLERS, AdminBase
 from .results import all_or_raise, split

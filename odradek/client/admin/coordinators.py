@@ -10,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+
 from ..cluster.cluster import Cluster
 from ..cluster.connection import BrokerConnection
 from ..cluster.coordinator import COORDINATOR_MOVED, SEVERAL_KEYS_SINCE

@@ -6,7 +6,7 @@ The HMAC of a token is its password; the repr of ``IssuedToken`` omits it.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ...protocol.messages.security import (
+from odradek.protocol.messages.security import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
     DescribeDelegationTokenRequest,
@@ -16,6 +16,7 @@ from ...protocol.messages.security import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
+
 from ..errors import broker_error
 from .base import AdminBase
 

@@ -4,7 +4,8 @@ from collections.abc import Collection
 from enum import IntEnum
 from typing import NamedTuple
 
-from ...protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
+from odradek.protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
+
 from ..errors import broker_error
 from ..types import TopicPartition, partitions_by_topic
 from .base import AdminBase

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
-from ...protocol.messages.quorum import UpdateFeaturesRequest, UpdateFeaturesResponse
+from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.messages.quorum import UpdateFeaturesRequest, UpdateFeaturesResponse
+
 from ..cluster.exchange import CLIENT_SOFTWARE_NAME, CLIENT_SOFTWARE_VERSION
 from ..errors import broker_error
 from .base import AdminBase

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..types import TopicPartition
 
 if TYPE_CHECKING:
-    from ...protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
-    from ...protocol.messages.groups import DescribeGroupsResponse
+    from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
+    from odradek.protocol.messages.groups import DescribeGroupsResponse
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 CLASSIC_GROUP = "Classic"

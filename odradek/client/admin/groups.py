@@ -7,8 +7,8 @@ the consumer protocol (KIP-848) are described by ConsumerGroupDescribe, all othe
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.groups import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     DescribeGroupsRequest,
@@ -20,6 +20,7 @@ from ...protocol.messages.groups import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
 )
+
 from ..cluster.connection import BrokerConnection
 from ..cluster.coordinator import CoordinatorConnection
 from ..errors import AdminError, UnsupportedVersionError, broker_error
@@ -93,7 +94,10 @@ class GroupAdmin(AdminBase):
         self, connection: BrokerConnection, group_ids: Sequence[str]
     ) -> dict[str, GroupDescription | KafkaError]:
         """Describes those of the groups that use the consumer protocol, and leaves the others out of the result."""
-        from ...protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+        from odradek.protocol.messages.consumer_groups import (
+            ConsumerGroupDescribeRequest,
+            ConsumerGroupDescribeResponse,
+        )
 
         request = ConsumerGroupDescribeRequest(group_ids=list(group_ids))
         try:

@@ -7,13 +7,14 @@ import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from ...protocol.errors import ErrorCode, error_of
-from ...protocol.messages.log_dirs import (
+from odradek.protocol.errors import ErrorCode, error_of
+from odradek.protocol.messages.log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 )
+
 from ..errors import broker_error
 from ..types import TopicPartition, partitions_by_topic
 from .base import AdminBase

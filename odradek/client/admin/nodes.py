@@ -5,8 +5,9 @@ Source: ``Admin.describeCluster``, ``Admin.unregisterBroker``, ``BrokerApiVersio
 
 from typing import NamedTuple
 
-from ...protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
-from ...protocol.messages.quorum import UnregisterBrokerRequest, UnregisterBrokerResponse
+from odradek.protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
+from odradek.protocol.messages.quorum import UnregisterBrokerRequest, UnregisterBrokerResponse
+
 from ..cluster.metadata import BrokerAddress
 from ..errors import broker_error
 from .base import AdminBase

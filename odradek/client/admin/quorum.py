@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...protocol.messages.quorum import (
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.messages.quorum import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
     DescribeQuorumRequest,
@@ -13,6 +13,7 @@ from ...protocol.messages.quorum import (
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
 )
+
 from ..errors import broker_error
 from .base import AdminBase
 

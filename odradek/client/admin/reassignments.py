@@ -6,12 +6,13 @@ Source: ``Admin.alterPartitionReassignments``, ``Admin.listPartitionReassignment
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from ...protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
+
 from ..errors import broker_error
 from ..types import TopicPartition, partitions_by_topic
 from .base import AdminBase

@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+
 from ..cluster.list_offsets import EARLIEST_TIMESTAMP, ISOLATION_LEVELS, list_offsets
 from ..consumer.fetched import FetchedPartition
 from ..errors import BrokerConnectionError, broker_error

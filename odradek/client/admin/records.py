@@ -4,7 +4,8 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Mapping
 
-from ...protocol.messages.offsets import DeleteRecordsRequest, DeleteRecordsResponse
+from odradek.protocol.messages.offsets import DeleteRecordsRequest, DeleteRecordsResponse
+
 from ..cluster.list_offsets import ISOLATION_LEVELS, list_offsets
 from ..types import OffsetAndTimestamp, TopicPartition, partitions_by_topic
 from .base import AdminBase

@@ -6,7 +6,8 @@ Pure.
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from ...protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError
+
 from ..errors import AdminError, broker_error
 
 Part = TypeVar("Part")

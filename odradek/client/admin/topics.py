@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ...protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
-from ...protocol.messages.topics import (
+from odradek.protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
+from odradek.protocol.messages.topics import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreateTopicsRequest,
@@ -16,6 +16,7 @@ from ...protocol.messages.topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
+
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import TopicMetadata, described_topics_of, topics_of
 from .base import AdminBase

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from ...protocol.errors import KafkaError
-from ...protocol.messages.transactions import (
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.transactions import (
     DescribeProducersRequest,
     DescribeProducersResponse,
     DescribeTransactionsRequest,
@@ -23,6 +23,7 @@ from ...protocol.messages.transactions import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+
 from ..cluster.connection import BrokerConnection
 from ..errors import AdminError, BrokerConnectionError, UnsupportedVersionError, broker_error
 from ..types import TopicPartition, partitions_by_topic

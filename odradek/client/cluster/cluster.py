@@ -11,8 +11,9 @@ import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
+
 from ..errors import (
     AuthenticationError,
     BrokerConnectionError,

@@ -12,9 +12,10 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from ...protocol.errors import ProtocolError
-from ...protocol.messages.metadata import ApiVersionsResponse
-from ...protocol.messages.structure import Message
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.messages.metadata import ApiVersionsResponse
+from odradek.protocol.messages.structure import Message
+
 from ..errors import AuthenticationError, BrokerConnectionError, ClientError, RequestTimedOutError
 from .exchange import Exchange, PendingRequest
 
@@ -116,7 +117,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
 
     async def _log_in(self) -> None:
         """Authenticates with SASL once. Raises AuthenticationError and the errors of ``call``."""
-        from ...protocol.security.login_exchange import RESPONSES, LoginRefusedError, login_steps
+        from odradek.protocol.security.login_exchange import RESPONSES, LoginRefusedError, login_steps
 
         assert self._logins is not None
         steps = login_steps(await self._logins.mechanism(), self.address)

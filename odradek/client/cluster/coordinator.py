@@ -6,8 +6,9 @@ Source: FindCoordinator in KIP-98.
 
 import asyncio
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+
 from ..errors import BrokerConnectionError, broker_error
 from .cluster import Cluster
 from .connection import BrokerConnection

@@ -10,13 +10,14 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ...protocol.codec import decode
-from ...protocol.codec.header import encode_request, response_header_version
-from ...protocol.errors import ErrorCode, ProtocolError
-from ...protocol.framing import FrameReader, Frames
-from ...protocol.messages.headers import ResponseHeader
-from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
-from ...protocol.messages.structure import Message
+from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.errors import ErrorCode, ProtocolError
+from odradek.protocol.framing import FrameReader, Frames
+from odradek.protocol.messages.headers import ResponseHeader
+from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.messages.structure import Message
+
 from ..errors import UnsupportedVersionError
 
 CLIENT_SOFTWARE_NAME = "odradek"

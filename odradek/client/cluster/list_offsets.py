@@ -7,8 +7,9 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Mapping
 
-from ...protocol.errors import KafkaError
-from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
+
 from ..errors import BrokerConnectionError, ClientError, broker_error
 from ..types import OffsetAndTimestamp, TopicPartition
 from .cluster import Cluster

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ...protocol.messages.metadata import DescribeTopicPartitionsResponse, MetadataResponse
+from odradek.protocol.messages.metadata import DescribeTopicPartitionsResponse, MetadataResponse
 
 ZERO_TOPIC_ID = bytes(16)
 

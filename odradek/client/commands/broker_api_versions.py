@@ -52,7 +52,7 @@ async def print_versions(admin: NodeAdmin) -> int:
 
 def versions_text(versions: dict[int, tuple[int, int]]) -> str:
     """The APIs by key: the versions that the broker serves, and the highest one that this client can use."""
-    from ...protocol.messages.apis import APIS
+    from odradek.protocol.messages.apis import APIS
 
     lines = {key: _announced(key, low, high) for key, (low, high) in versions.items()}
     for key, (name, _, _, listeners, _) in APIS.items():
@@ -62,7 +62,7 @@ def versions_text(versions: dict[int, tuple[int, int]]) -> str:
 
 
 def _announced(key: int, low: int, high: int) -> str:
-    from ...protocol.messages.apis import APIS
+    from odradek.protocol.messages.apis import APIS
 
     served = str(low) if low == high else f"{low} to {high}"
     if key not in APIS:

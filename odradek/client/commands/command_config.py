@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 
-from ...protocol.properties import decode_properties, parse_properties
+from odradek.protocol.properties import decode_properties, parse_properties
+
 from .running import CommandError, key_values
 
 if TYPE_CHECKING:

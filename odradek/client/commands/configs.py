@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 import click
 from click.core import ParameterSource
 
-from ...protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from .client_configs import (
     CLIENTS,
     IPS,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from ...protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError
+
 from ..types import TopicPartition
 from .command_config import admin_settings, command_config_option
 from .java_errors import java_error

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError
+
 from ..types import TopicPartition
 from .command_config import admin_settings, command_config_option
 from .kafka_command import KafkaCommand

@@ -1,6 +1,6 @@
 """Formats errors as Kafka's tools do: Java class name and message. Pure. Source: Kafka's Errors."""
 
-from ...protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
 
 PACKAGE = "org.apache.kafka.common.errors"
 NAMED_OTHERWISE = {

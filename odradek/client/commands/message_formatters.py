@@ -14,7 +14,8 @@ LoggingMessageFormatter writes to standard error; the others do no I/O. Source: 
 import sys
 from collections.abc import Callable, Mapping
 
-from ...protocol.errors import ProtocolError
+from odradek.protocol.errors import ProtocolError
+
 from ..types import TIMESTAMP_TYPE_NAMES, ConsumerRecord
 from .deserializers import DeserializationError
 from .record_format import RecordFormat
@@ -59,9 +60,9 @@ def _logged(record: ConsumerRecord, record_format: RecordFormat) -> bytes:
 
 def _internal(types: Mapping[int, str]) -> Formatter:
     """A formatter for the records of an internal topic: JSON without separators between records, as in Kafka."""
-    from ...protocol.codec import decode
-    from ...protocol.message_documents import document, kafka_json  # reads the whole table of messages
-    from ...protocol.messages import message_class
+    from odradek.protocol.codec import decode
+    from odradek.protocol.message_documents import document, kafka_json  # reads the whole table of messages
+    from odradek.protocol.messages import message_class
 
     def shown(class_name: str, version: int, data: bytes) -> object:
         kind_of_message = message_class(class_name)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...protocol.wall_clock import clock_ms
+from odradek.protocol.wall_clock import clock_ms
+
 from .abbreviations import AbbreviatedGroup
 from .node_options import action_options, ask, given_options, keep_options, node_options
 from .output import print_tabbed, topic_id_text

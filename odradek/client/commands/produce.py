@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 
 import click
 
-from ...protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError
+
 from ..errors import ClientError
 from .command_config import (
     PRODUCER,

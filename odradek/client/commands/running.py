@@ -121,7 +121,8 @@ def run(work: Callable[[], Coroutine[Any, Any, int | None]], *, is_measuring: bo
     """
     import asyncio  # imported here: `--help` and wrong usage do not need it
 
-    from ...protocol.errors import KafkaError, ProtocolError
+    from odradek.protocol.errors import KafkaError, ProtocolError
+
     from ..errors import ClientError
 
     try:

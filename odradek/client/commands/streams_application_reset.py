@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ...protocol.wall_clock import clock_ms
+from odradek.protocol.wall_clock import clock_ms
+
 from ..types import OffsetAndMetadata, TopicPartition
 from .command_config import admin_settings, command_config_option
 from .groups.csv import parse_plan
@@ -194,7 +195,8 @@ async def reset_application(admin: GroupsAdmin, reset: Reset) -> int:
 
 async def remove_members(admin: GroupsAdmin, reset: Reset) -> None:
     """Removes the group's members with ``--force``. Without it, raises CommandError if the group has members."""
-    from ...protocol.errors import ErrorCode
+    from odradek.protocol.errors import ErrorCode
+
     from ..errors import AdminError
 
     group_id = reset.application_id

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ...protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
+
 from ..errors import AdminError
 from .command_config import admin_settings, command_config_option
 from .kafka_command import KafkaCommand

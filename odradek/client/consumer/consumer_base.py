@@ -6,7 +6,8 @@ Owns: seeking, and the look-ups of offsets and topics. Never does: records, grou
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ..cluster.cluster import Cluster
 from ..cluster.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, list_offsets
 from ..errors import ConfigurationError, NoOffsetForPartitionError

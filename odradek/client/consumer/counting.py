@@ -7,8 +7,8 @@ of the time of :class:`.consumer.Consumer`. Groups, positions, isolation and err
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import (
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import (
     BATCH_HEADER_SIZE,
     COMPRESSION_TYPE_MASK,
     CONTROL_FLAG,
@@ -17,8 +17,9 @@ from ...protocol.records.batch import (
     check_crc,
     iterate_headers,
 )
-from ...protocol.records.record import iterate_records, records_section
-from ...protocol.records.record_sizes import payload_bytes
+from odradek.protocol.records.record import iterate_records, records_section
+from odradek.protocol.records.record_sizes import payload_bytes
+
 from .consumer import Consumer
 from .fetched import FetchedPartition
 

@@ -10,8 +10,9 @@ import asyncio
 import logging
 from collections import defaultdict
 
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.offsets import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.offsets import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
+
 from ..cluster.cluster import Cluster
 from ..errors import ClientError, LogTruncationError, broker_error
 from ..group.subscription import PartitionState, SubscriptionState

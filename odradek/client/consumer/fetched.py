@@ -8,10 +8,11 @@ offset + 1, even if compaction removed the last records. Source: ``consumer.inte
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import BatchHeader, Buffer, check_crc, iterate_headers
-from ...protocol.records.control import ControlRecordType, control_record_type
-from ...protocol.records.record import iterate_records
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import BatchHeader, Buffer, check_crc, iterate_headers
+from odradek.protocol.records.control import ControlRecordType, control_record_type
+from odradek.protocol.records.record import iterate_records
+
 from ..types import ConsumerRecord, TopicPartition
 
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Coroutine, Iterable
 from itertools import count
 from typing import Any, NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ...protocol.wall_clock import clock_ms
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.wall_clock import clock_ms
+
 from ..cluster.cluster import Cluster
 from ..cluster.metadata import ZERO_TOPIC_ID
 from ..errors import ClientError, NoOffsetForPartitionError, broker_error

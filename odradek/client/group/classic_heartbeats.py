@@ -9,8 +9,9 @@ import asyncio
 import logging
 from typing import Protocol
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import COORDINATOR_MOVED, CoordinatorConnection
 from ..errors import ClientError, broker_error

@@ -11,8 +11,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.groups import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import (
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
@@ -20,6 +20,7 @@ from ...protocol.messages.groups import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import COORDINATOR_MOVED, CoordinatorConnection
 from ..errors import ClientError, broker_error

@@ -6,10 +6,11 @@ Pure. Encoded topics are sorted. Source: ``org.apache.kafka.clients.consumer.int
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...protocol.errors import ErrorCode
-from ...protocol.internal_records.consumer_protocol import decode_embedded, encode_embedded
-from ...protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
-from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.consumer_protocol import decode_embedded, encode_embedded
+from odradek.protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from odradek.protocol.messages.groups import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest
+
 from ..errors import broker_error
 from ..types import TopicPartition, partitions_by_topic
 

@@ -8,13 +8,14 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.groups import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
+
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import COORDINATOR_MOVED, CoordinatorConnection
 from ..errors import BrokerConnectionError, broker_error

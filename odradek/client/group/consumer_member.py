@@ -12,8 +12,9 @@ import logging
 import uuid
 from collections.abc import Callable
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import COORDINATOR_MOVED, CoordinatorConnection
 from ..errors import ClientError, UnsupportedVersionError, broker_error

@@ -6,7 +6,8 @@ It is implemented by ``classic_member.py`` and ``consumer_member.py`` (KIP-848).
 
 from typing import Protocol
 
-from ...protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError
+
 from ..types import Identity
 from .handover import Handover
 

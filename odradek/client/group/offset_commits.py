@@ -9,7 +9,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 
-from ...protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import CoordinatorConnection
 from ..errors import AuthenticationError, ClientError, RetriableCommitError

@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from ...protocol.records.batch import increment_sequence
+from odradek.protocol.records.batch import increment_sequence
+
 from ..types import TopicPartition
 from .batches import BATCH_OVERHEAD_BYTES, Part, ProducerBatch
 from .delivery import Delivery

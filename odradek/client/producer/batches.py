@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ...protocol.records.batch import increment_sequence
+from odradek.protocol.records.batch import increment_sequence
+
 from ..types import Header, TopicPartition
 
 BATCH_OVERHEAD_BYTES = 61

@@ -3,7 +3,7 @@
 Plain data. Source: ``Sender.completeBatch``, ``TransactionManager.canRetry``.
 """
 
-from ...protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
 
 REFRESH_ON = frozenset(
     {

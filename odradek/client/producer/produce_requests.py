@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-from ...protocol.messages.produce import ProduceRequest, ProduceResponse
-from ...protocol.records.builder import BatchBuilder, encode_values_batch
-from ...protocol.records.compression import CompressionType
+from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
+from odradek.protocol.records.builder import BatchBuilder, encode_values_batch
+from odradek.protocol.records.compression import CompressionType
+
 from ..types import TopicPartition
 from .batches import PendingRecord, ProducerBatch, QueuedRecord, QueuedValues
 

@@ -13,10 +13,11 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.records.compression import COMPRESSION_NAMES, CompressionType
-from ...protocol.records.varint import MAX_INT32
-from ...protocol.wall_clock import clock_ms
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.compression import COMPRESSION_NAMES, CompressionType
+from odradek.protocol.records.varint import MAX_INT32
+from odradek.protocol.wall_clock import clock_ms
+
 from ..cluster.cluster import Cluster, ClusterTimes
 from ..cluster.metadata import TopicMetadata
 from ..errors import BufferExhaustedError, ClientError, ClosedError, ConfigurationError, broker_error

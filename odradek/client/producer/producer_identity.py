@@ -7,7 +7,8 @@ Owns: InitProducerId, and the hooks of the sender that ``transactions.py`` overr
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
+from odradek.protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
+
 from ..cluster.cluster import Cluster
 from ..cluster.connection import BrokerConnection
 from ..errors import broker_error

@@ -11,9 +11,10 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.produce import ProduceRequest, ProduceResponse
-from ...protocol.records.compression import CompressionType
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
+from odradek.protocol.records.compression import CompressionType
+
 from ..cluster.cluster import Cluster
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import ZERO_TOPIC_ID

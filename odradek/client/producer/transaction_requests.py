@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TypeVar
 
-from ...protocol.errors import KafkaError
-from ...protocol.messages.transactions import (
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnRequest,
@@ -19,6 +19,7 @@ from ...protocol.messages.transactions import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
+
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import COORDINATOR_MOVED, TRANSACTION_KEY_TYPE, CoordinatorConnection
 from ..errors import BrokerConnectionError, RequestTimedOutError, TransactionTimeoutError, broker_error

@@ -12,7 +12,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
 
-from ...protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ..cluster.cluster import Cluster
 from ..errors import ClientError, TransactionAbortedError, TransactionStateError, UnsupportedVersionError
 from ..types import GroupMetadata, OffsetAndMetadata, TopicPartition

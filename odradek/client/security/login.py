@@ -8,8 +8,15 @@ import random
 import secrets
 import string
 
-from ...protocol.security.login_mechanisms import ClientLogin, MechanismError, OAuthBearerLogin, PlainLogin, ScramLogin
-from ...protocol.security.token_settings import extensions_of
+from odradek.protocol.security.login_mechanisms import (
+    ClientLogin,
+    MechanismError,
+    OAuthBearerLogin,
+    PlainLogin,
+    ScramLogin,
+)
+from odradek.protocol.security.token_settings import extensions_of
+
 from ..errors import AuthenticationError
 from .sasl_settings import OAUTHBEARER, PLAIN, ClientSasl, sasl_settings
 from .settings import Security

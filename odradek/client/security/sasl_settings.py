@@ -8,7 +8,8 @@ files, asking for tokens. Errors name the key and never a value that may be a pa
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...protocol.security import jaas, scram
+from odradek.protocol.security import jaas, scram
+
 from ..errors import ConfigurationError
 
 MECHANISM_KEY, JAAS_KEY = "sasl.mechanism", "sasl.jaas.config"

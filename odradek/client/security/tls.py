@@ -5,7 +5,8 @@
 
 import ssl
 
-from ...protocol.security.tls_context import TlsSettings, TlsSettingsError, client_context
+from odradek.protocol.security.tls_context import TlsSettings, TlsSettingsError, client_context
+
 from ..errors import ConfigurationError
 from .settings import Security
 

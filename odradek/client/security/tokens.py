@@ -7,9 +7,10 @@ import asyncio
 import inspect
 from collections.abc import Mapping
 
-from ...protocol.security.jwt_retriever import JwtRetriever
-from ...protocol.security.tls_context import TlsSettingsError
-from ...protocol.security.token_settings import RetrieverSettings, TokenError, TokenSettingsError
+from odradek.protocol.security.jwt_retriever import JwtRetriever
+from odradek.protocol.security.tls_context import TlsSettingsError
+from odradek.protocol.security.token_settings import RetrieverSettings, TokenError, TokenSettingsError
+
 from ..errors import AuthenticationError, ConfigurationError
 from .settings import Security, TokenProvider
 

@@ -10,10 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...protocol.topic_partition import TopicPartition
-from ...storage.errors import CorruptCheckpointError
-from ...storage.files.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties
-from ...storage.files.regular_files import fault_text
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.errors import CorruptCheckpointError
+from odradek.storage.files.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties
+from odradek.storage.files.regular_files import fault_text
+
 from ..directories.cluster_metadata import DirectoryMetadata
 from ..directories.file_access import PathFiles, is_gone, is_unreadable
 from ..directories.log_directories import find_partitions

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy
 
-from ...protocol.records.compression import compression_name
-from ...storage.errors import CorruptCheckpointError
-from ...storage.files.checkpoints import read_epoch_checkpoint
-from ...storage.files.file_names import LEADER_EPOCH_CHECKPOINT
+from odradek.protocol.records.compression import compression_name
+from odradek.storage.errors import CorruptCheckpointError
+from odradek.storage.files.checkpoints import read_epoch_checkpoint
+from odradek.storage.files.file_names import LEADER_EPOCH_CHECKPOINT
+
 from ..decode.spans import Int64s
 from ..directories.file_access import PathFiles
 from .chunk_batches import CODECS, KNOWN_ATTRIBUTES, TRANSACTIONAL, ChunkBatches

@@ -3,8 +3,9 @@
 Pure. Every column has one number for each batch.
 """
 
-from ...protocol.records.batch import MAGIC
-from ...protocol.records.compression import CompressionType
+from odradek.protocol.records.batch import MAGIC
+from odradek.protocol.records.compression import CompressionType
+
 from ..decode.checked_headers import CheckedHeaders
 from ..decode.spans import Flags
 from ..directories.log_directories import SegmentFile

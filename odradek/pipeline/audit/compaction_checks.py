@@ -4,10 +4,11 @@ Pure. Imported only when the first compacted partition is checked. Source: Kafka
 storage/compaction/.
 """
 
-from ...storage.compaction.grouping import SegmentInfo, cleanable_range
-from ...storage.compaction.selection import log_to_clean
-from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
-from ...storage.log.log_config import LogConfig
+from odradek.storage.compaction.grouping import SegmentInfo, cleanable_range
+from odradek.storage.compaction.selection import log_to_clean
+from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
+from odradek.storage.log.log_config import LogConfig
+
 from .state_checks import RETENTION_TOLERANCE_MS, SegmentSummary
 from .tasks import AuditTask, PartitionReport
 

@@ -6,8 +6,9 @@ A file that cannot be read gives None; the audit of its directory reports it.
 from pathlib import Path
 from typing import NamedTuple
 
-from ...storage.errors import CorruptCheckpointError
-from ...storage.files.meta_properties import read_meta_properties, read_partition_metadata
+from odradek.storage.errors import CorruptCheckpointError
+from odradek.storage.files.meta_properties import read_meta_properties, read_partition_metadata
+
 from ..directories.file_access import PathFiles
 
 

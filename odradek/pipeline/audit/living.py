@@ -11,9 +11,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from ...storage.directory.lock_holder import lock_holder
-from ...storage.files.file_names import LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
-from ...storage.files.regular_files import fault_text
+from odradek.storage.directory.lock_holder import lock_holder
+from odradek.storage.files.file_names import (
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+)
+from odradek.storage.files.regular_files import fault_text
+
 from ..directories.file_access import FileEntry, is_gone, is_local, is_unreadable
 from ..directories.log_directories import list_entries, segments_of
 from ..directories.metadata_reader import read_cluster_metadata

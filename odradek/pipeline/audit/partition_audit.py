@@ -10,9 +10,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...protocol.internal_topics import OFFSETS_TOPIC
-from ...storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
-from ...storage.files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, segment_path
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
+from odradek.storage.files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, segment_path
+
 from ..decode.batch_table import BatchTable
 from ..decode.checked_headers import CheckedHeaders, checked, read_headers
 from ..decode.damage import Damage, DamageKind

@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...protocol.wall_clock import clock_ms
-from ...storage.files.checkpoints import ROOT_CHECKPOINTS
-from ...storage.files.file_names import (
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.wall_clock import clock_ms
+from odradek.storage.files.checkpoints import ROOT_CHECKPOINTS
+from odradek.storage.files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     FUTURE_DIRECTORY_SUFFIX,
     STRAY_DIRECTORY_SUFFIX,
     parse_partition_directory,
 )
-from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES
+from odradek.storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES
+
 from ..directories.cluster_metadata import DirectoryMetadata
 from ..directories.file_access import list_directory, modified_ms
 from ..directories.log_directories import find_partitions, refuse_missing

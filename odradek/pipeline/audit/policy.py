@@ -7,7 +7,8 @@ ServerTopicConfigSynonyms.
 
 from dataclasses import dataclass
 
-from ...protocol.internal_topics import ALWAYS_COMPACTED
+from odradek.protocol.internal_topics import ALWAYS_COMPACTED
+
 from ..directories.cluster_metadata import DirectoryMetadata
 
 _SYNONYMS = {

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy
 
-from ...storage.errors import CorruptSnapshotError
-from ...storage.files.file_names import SNAPSHOT_SUFFIX, segment_path
-from ...storage.producers.producer_snapshots import decode_snapshot
-from ...storage.producers.producer_state import ProducerEntry
+from odradek.storage.errors import CorruptSnapshotError
+from odradek.storage.files.file_names import SNAPSHOT_SUFFIX, segment_path
+from odradek.storage.producers.producer_snapshots import decode_snapshot
+from odradek.storage.producers.producer_state import ProducerEntry
+
 from ..decode.spans import Int64s
 from ..directories.file_access import is_gone, is_unreadable, list_directory, read_file
 from .chunk_batches import ChunkBatches

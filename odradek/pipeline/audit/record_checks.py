@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from ...protocol.records.batch import BATCH_HEADER_SIZE
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE
+
 from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
 from ..decode.records import DecodedRecords, walk_chunk

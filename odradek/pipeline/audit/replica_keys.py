@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 import numpy
 
-from ...storage.errors import CorruptIndexError
-from ...storage.files.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
-from ...storage.segment.transaction_index import TransactionIndex
+from odradek.storage.errors import CorruptIndexError
+from odradek.storage.files.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
+from odradek.storage.segment.transaction_index import TransactionIndex
+
 from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
 from ..decode.records import walk_chunk

@@ -6,10 +6,11 @@ Never writes. Source: storage/files/checkpoints.py.
 from pathlib import Path
 from typing import NamedTuple
 
-from ...protocol.topic_partition import TopicPartition
-from ...storage.errors import CorruptCheckpointError
-from ...storage.files.checkpoints import ROOT_CHECKPOINTS, read_offset_checkpoint
-from ...storage.files.regular_files import fault_text
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.errors import CorruptCheckpointError
+from odradek.storage.files.checkpoints import ROOT_CHECKPOINTS, read_offset_checkpoint
+from odradek.storage.files.regular_files import fault_text
+
 from ..directories.file_access import PathFiles, is_gone, is_unreadable
 from .findings import Finding
 

@@ -5,13 +5,13 @@ Reads names, times and sizes, but no log. Source: Kafka's LogManager, UnifiedLog
 
 from typing import NamedTuple
 
-from ...storage.errors import CorruptCheckpointError
-from ...storage.files.checkpoints import (
+from odradek.storage.errors import CorruptCheckpointError
+from odradek.storage.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
 )
-from ...storage.files.file_names import (
+from odradek.storage.files.file_names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIXES,
@@ -22,7 +22,8 @@ from ...storage.files.file_names import (
     SWAP_SUFFIX,
     base_offset_of,
 )
-from ...storage.files.meta_properties import read_partition_metadata
+from odradek.storage.files.meta_properties import read_partition_metadata
+
 from ..directories.file_access import PathFiles, list_directory
 from ..directories.log_directories import SegmentFile
 from .tasks import AuditTask, PartitionReport

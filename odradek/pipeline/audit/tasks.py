@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...protocol.internal_topics import OFFSETS_TOPIC
-from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
+
 from ..directories.log_directories import PartitionDirectory
 from .findings import Finding
 from .policy import TopicPolicy

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import read_header
-from ...storage.errors import CorruptIndexError
-from ...storage.files.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
-from ...storage.segment.transaction_index import TransactionIndex
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import read_header
+from odradek.storage.errors import CorruptIndexError
+from odradek.storage.files.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
+from odradek.storage.segment.transaction_index import TransactionIndex
+
 from ..directories.log_directories import SegmentFile
 from .chunk_batches import TRANSACTIONAL, ChunkBatches
 from .tasks import AuditTask, PartitionReport
@@ -100,7 +101,7 @@ class TransactionChecks:
             found.kept = (str(batches.segment.path), int(batches.places[index]), offset)
 
     def _read_marker(self, batches: ChunkBatches, index: int, producer_id: int, offset: int) -> None:
-        from ...storage.producers.transaction_markers import (
+        from odradek.storage.producers.transaction_markers import (
             read_marker,
         )  # most topics have none
 

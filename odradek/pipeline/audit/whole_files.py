@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from ...storage.files.regular_files import fault_text
+from odradek.storage.files.regular_files import fault_text
+
 from ..directories.file_access import is_gone, is_unreadable, read_file
 from .tasks import PartitionReport
 

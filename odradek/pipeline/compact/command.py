@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ...protocol.wall_clock import clock_ms
-from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
+from odradek.protocol.wall_clock import clock_ms
+from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
+
 from ..command_line import interruptible, parse_size, path_on_disk
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL

@@ -9,11 +9,12 @@ from itertools import pairwise
 
 import numpy
 
-from ...protocol.records.record import Record
-from ...storage.compaction.batch_chunk import BatchChunk
-from ...storage.compaction.batch_records import record_windows
-from ...storage.compaction.offset_map import KeyLimit, KeyRange
-from ...storage.compaction.plain_steps import SIFT_LIMITS, SiftLimits
+from odradek.protocol.records.record import Record
+from odradek.storage.compaction.batch_chunk import BatchChunk
+from odradek.storage.compaction.batch_records import record_windows
+from odradek.storage.compaction.offset_map import KeyLimit, KeyRange
+from odradek.storage.compaction.plain_steps import SIFT_LIMITS, SiftLimits
+
 from ..decode.spans import Bytes, Flags
 from .key_table import (
     COUNT,

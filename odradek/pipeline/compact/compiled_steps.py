@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy
 
-from ...protocol.records.batch import (
+from odradek.protocol.records.batch import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER_SIZE,
     BATCH_LENGTH_POSITION,
@@ -23,15 +23,22 @@ from ...protocol.records.batch import (
     UINT32,
     Buffer,
 )
-from ...protocol.records.checksum import crc32c
-from ...protocol.records.compression import compress, compression_type_of
-from ...protocol.records.record import Record
-from ...storage.compaction.batch_chunk import BatchChunk
-from ...storage.compaction.batch_records import record_windows
-from ...storage.compaction.offset_map import KeyLimit, KeyRange, OffsetMap
-from ...storage.compaction.plain_steps import SIFT_LIMITS, PlainRebuilt, PlainSifting, SiftLimits, latest_in_dictionary
-from ...storage.compaction.record_marks import RecordMarks
-from ...storage.compaction.record_steps import Latest, Piece, Rebuilt, RetentionCounts, RetentionInput
+from odradek.protocol.records.checksum import crc32c
+from odradek.protocol.records.compression import compress, compression_type_of
+from odradek.protocol.records.record import Record
+from odradek.storage.compaction.batch_chunk import BatchChunk
+from odradek.storage.compaction.batch_records import record_windows
+from odradek.storage.compaction.offset_map import KeyLimit, KeyRange, OffsetMap
+from odradek.storage.compaction.plain_steps import (
+    SIFT_LIMITS,
+    PlainRebuilt,
+    PlainSifting,
+    SiftLimits,
+    latest_in_dictionary,
+)
+from odradek.storage.compaction.record_marks import RecordMarks
+from odradek.storage.compaction.record_steps import Latest, Piece, Rebuilt, RetentionCounts, RetentionInput
+
 from ..decode.spans import Bytes, Flags, Int64s
 from .compiled_indexes import CompiledIndexes
 from .compiled_map import CompiledOffsetMap, pack

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...storage.directory.directory_lock import DirectoryLock
-from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint, write_offset_checkpoint
-from ...storage.files.files import Files
+from odradek.storage.directory.directory_lock import DirectoryLock
+from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint, write_offset_checkpoint
+from odradek.storage.files.files import Files
+
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import SPARK, finished_tasks, run_tasks
 from ..engine.job import Job

@@ -12,19 +12,20 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ...protocol.errors import KafkaError
-from ...storage.compaction.cleaned_indexes import SegmentOffsetOverflowError
-from ...storage.compaction.cleaning import WRITE_CHUNK, PartitionCleaner, RoundResult
-from ...storage.compaction.grouping import CleanableRange, cleanable_range
-from ...storage.compaction.pace import Pace
-from ...storage.compaction.partition_facts import PartitionFacts, read_partition
-from ...storage.compaction.splitting import split_overflowed_segment
-from ...storage.errors import CorruptIndexError
-from ...storage.files.files import Files
-from ...storage.files.overlay_files import OverlayFiles
-from ...storage.log.log_config import LogConfig
-from ...storage.log.swap_files import recover_swap_files
-from ...storage.segment.offset_index import MAX_RELATIVE_OFFSET
+from odradek.protocol.errors import KafkaError
+from odradek.storage.compaction.cleaned_indexes import SegmentOffsetOverflowError
+from odradek.storage.compaction.cleaning import WRITE_CHUNK, PartitionCleaner, RoundResult
+from odradek.storage.compaction.grouping import CleanableRange, cleanable_range
+from odradek.storage.compaction.pace import Pace
+from odradek.storage.compaction.partition_facts import PartitionFacts, read_partition
+from odradek.storage.compaction.splitting import split_overflowed_segment
+from odradek.storage.errors import CorruptIndexError
+from odradek.storage.files.files import Files
+from odradek.storage.files.overlay_files import OverlayFiles
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.swap_files import recover_swap_files
+from odradek.storage.segment.offset_index import MAX_RELATIVE_OFFSET
+
 from .steps import fastest_steps
 
 MAX_ROUNDS = 1000

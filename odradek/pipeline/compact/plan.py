@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...storage.errors import CorruptCheckpointError
-from ...storage.files.checkpoints import (
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.storage.errors import CorruptCheckpointError
+from odradek.storage.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     read_offset_checkpoint,
 )
-from ...storage.files.file_names import parse_partition_directory
-from ...storage.files.files import Files
-from ...storage.files.meta_properties import read_meta_properties
-from ...storage.log.log_config import LogConfig
+from odradek.storage.files.file_names import parse_partition_directory
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import read_meta_properties
+from odradek.storage.log.log_config import LogConfig
+
 from ..directories.cluster_metadata import DirectoryMetadata
 from ..directories.log_directories import LogDirectoryError, PartitionDirectory, find_partitions
 from ..directories.metadata_reader import read_cluster_metadata

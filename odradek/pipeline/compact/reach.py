@@ -10,7 +10,7 @@ import os
 import socket
 from pathlib import Path
 
-from ...storage.directory.directory_lock import LOCK_FILE
+from odradek.storage.directory.directory_lock import LOCK_FILE
 
 
 def why_out_of_reach(directory: Path) -> str:

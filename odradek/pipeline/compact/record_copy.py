@@ -6,14 +6,15 @@ encoded again. `record_stays` of storage/compaction is the rule.
 
 import numpy
 
-from ...protocol.records.batch import (
+from odradek.protocol.records.batch import (
     BATCH_HEADER_SIZE,
     COMPRESSION_TYPE_MASK,
     DELETE_HORIZON_FLAG,
     LOG_APPEND_TIME_FLAG,
     TRANSACTIONAL_FLAG,
 )
-from ...storage.compaction.record_steps import WITH_HORIZON, batch_outcome, drops_tombstones, record_stays
+from odradek.storage.compaction.record_steps import WITH_HORIZON, batch_outcome, drops_tombstones, record_stays
+
 from ..decode.spans import Bytes, Flags, Int64s
 from ..decode.zigzag import number_size, put_number
 from ..engine.compiled import compiled, inlined

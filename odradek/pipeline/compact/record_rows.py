@@ -12,16 +12,17 @@ from typing import NamedTuple
 
 import numpy
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import (
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import (
     BATCH_HEADER_SIZE,
     COMPRESSION_TYPE_MASK,
     LOG_APPEND_TIME_FLAG,
 )
-from ...protocol.records.compression import CompressionType
-from ...protocol.records.errors import RecordTooLargeError
-from ...protocol.records.record import records_section
-from ...storage.compaction.batch_chunk import BatchChunk
+from odradek.protocol.records.compression import CompressionType
+from odradek.protocol.records.errors import RecordTooLargeError
+from odradek.protocol.records.record import records_section
+from odradek.storage.compaction.batch_chunk import BatchChunk
+
 from ..decode.lz4_sections import SectionBuffer, bytes_needed
 from ..decode.spans import Bytes, Flags, Int64s
 from ..engine.compiled import compiled, inlined

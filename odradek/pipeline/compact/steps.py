@@ -2,8 +2,9 @@
 
 from importlib.util import find_spec
 
-from ...storage.compaction.plain_steps import PlainSteps
-from ...storage.compaction.record_steps import RecordSteps
+from odradek.storage.compaction.plain_steps import PlainSteps
+from odradek.storage.compaction.record_steps import RecordSteps
+
 from ..engine.compiled import IS_COMPILED
 
 

@@ -10,11 +10,12 @@ from typing import overload
 
 import numpy
 
-from ...protocol.records.batch import ATTRIBUTES_POSITION, HEADER, NO_PRODUCER_ID, BatchHeader
-from ...protocol.records.checksum import crc32c
-from ...protocol.records.errors import CorruptRecordError
-from ...storage.compaction.batch_chunk import BatchChunk
-from ...storage.compaction.cleaned_indexes import IndexedBatches
+from odradek.protocol.records.batch import ATTRIBUTES_POSITION, HEADER, NO_PRODUCER_ID, BatchHeader
+from odradek.protocol.records.checksum import crc32c
+from odradek.protocol.records.errors import CorruptRecordError
+from odradek.storage.compaction.batch_chunk import BatchChunk
+from odradek.storage.compaction.cleaned_indexes import IndexedBatches
+
 from ..decode.spans import Bytes, Int64s
 from ..engine.compiled import compiled, inlined
 

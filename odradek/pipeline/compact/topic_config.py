@@ -8,7 +8,7 @@ and the synonyms of Kafka's ServerTopicConfigSynonyms.
 from collections.abc import Mapping
 from dataclasses import fields, replace
 
-from ...storage.log.log_config import LogConfig
+from odradek.storage.log.log_config import LogConfig
 
 COMPACTION_KEYS = {
     "cleanup.policy": "log.cleanup.policy",

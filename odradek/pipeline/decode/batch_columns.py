@@ -8,8 +8,9 @@ from typing import Any
 import numpy
 import pyarrow as pa
 
-from ...protocol.records.batch import MAX_SEQUENCE
-from ...protocol.records.compression import COMPRESSION_NAMES
+from odradek.protocol.records.batch import MAX_SEQUENCE
+from odradek.protocol.records.compression import COMPRESSION_NAMES
+
 from .batch_table import BatchTable
 from .spans import Int64s, Spans
 

@@ -10,7 +10,8 @@ from struct import Struct
 
 import numpy
 
-from ...protocol.records.batch import BATCH_HEADER_SIZE, HEADER_UP_TO_MAGIC_SIZE, LOG_OVERHEAD, MAGIC
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, HEADER_UP_TO_MAGIC_SIZE, LOG_OVERHEAD, MAGIC
+
 from ..engine.compiled import IS_COMPILED, compiled
 from .spans import Bytes, Int64s
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from ...protocol.records.batch import ATTRIBUTES_POSITION, BATCH_HEADER_SIZE, LOG_OVERHEAD, read_header
-from ...protocol.records.checksum import crc32c
+from odradek.protocol.records.batch import ATTRIBUTES_POSITION, BATCH_HEADER_SIZE, LOG_OVERHEAD, read_header
+from odradek.protocol.records.checksum import crc32c
+
 from .batch_hop import hop
 from .damage import Damage, DamageKind
 from .spans import Bytes, Flags, Int64s

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import BATCH_HEADER_SIZE
-from ...protocol.records.compression import CompressionType, compression_type_of, decompressed_chunks
-from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE
+from odradek.protocol.records.compression import CompressionType, compression_type_of, decompressed_chunks
+from odradek.protocol.records.errors import InvalidRecordError, RecordTooLargeError
+
 from ..engine.compiled import compiled
 from . import record_walk, vector_walk
 from .batch_table import BatchTable

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import MAGIC, MAGIC_POSITION, BatchHeader, batch_size, crc_of, read_header
-from ...protocol.records.errors import CorruptRecordError, RecordTooLargeError
-from ...protocol.records.up_conversion import up_convert
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import MAGIC, MAGIC_POSITION, BatchHeader, batch_size, crc_of, read_header
+from odradek.protocol.records.errors import CorruptRecordError, RecordTooLargeError
+from odradek.protocol.records.up_conversion import up_convert
+
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind
 from .spans import Flags, Int64s

@@ -11,8 +11,9 @@ from struct import Struct
 
 import numpy
 
-from ...protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE
-from ...protocol.records.lz4_codec import BLOCK_SIZE, MAGIC
+from odradek.protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE
+from odradek.protocol.records.lz4_codec import BLOCK_SIZE, MAGIC
+
 from .spans import Bytes, Int64s
 
 _LENGTH = Struct("<I")

@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import BATCH_HEADER_SIZE
-from ...protocol.records.compression import (
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE
+from odradek.protocol.records.compression import (
     DEFAULT_MAX_DECOMPRESSED_SIZE,
     CompressionType,
     compression_type_of,
     decompress,
 )
-from ...protocol.records.errors import RecordTooLargeError
+from odradek.protocol.records.errors import RecordTooLargeError
+
 from ..engine.compiled import IS_COMPILED
 from . import record_walk, vector_walk
 from .batch_table import BatchTable

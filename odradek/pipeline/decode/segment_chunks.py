@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import Struct
 
-from ...protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, MAGIC, batch_size
-from ...protocol.records.errors import CorruptRecordError
-from ...storage.files.regular_files import fault_text
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, MAGIC, batch_size
+from odradek.protocol.records.errors import CorruptRecordError
+from odradek.storage.files.regular_files import fault_text
+
 from ..directories.file_access import RangeReader, is_unreadable, open_ranges
 from .batch_hop import ScanEnd
 from .batch_table import BatchTable

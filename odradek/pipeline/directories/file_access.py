@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Protocol, cast
 
-from ...storage.files.files import Files
-from ...storage.files.regular_files import fault_text, kind_of, open_regular
+from odradek.storage.files.files import Files
+from odradek.storage.files.regular_files import fault_text, kind_of, open_regular
 
 URL_MARK = "://"
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)

@@ -10,8 +10,8 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...storage.files.file_names import (
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.storage.files.file_names import (
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
     SEGMENT_SUFFIXES,
@@ -20,8 +20,9 @@ from ...storage.files.file_names import (
     parse_partition_directory,
     segment_path,
 )
-from ...storage.files.meta_properties import META_PROPERTIES
-from ...storage.files.regular_files import fault_text
+from odradek.storage.files.meta_properties import META_PROPERTIES
+from odradek.storage.files.regular_files import fault_text
+
 from .file_access import (
     FileEntry,
     RangeReader,

@@ -6,9 +6,10 @@ only if there is one, because that takes a fifth of the time of an audit's impor
 
 from pathlib import Path
 
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...storage.files.file_names import LOG_SUFFIX, base_offset_of
-from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.storage.files.file_names import LOG_SUFFIX, base_offset_of
+from odradek.storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
+
 from .cluster_metadata import DirectoryMetadata
 from .file_access import is_gone, list_directory
 from .restarts import attempts

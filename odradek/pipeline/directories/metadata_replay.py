@@ -7,21 +7,22 @@ Source: Kafka's metadata records (TopicRecord, PartitionRecord, ConfigRecord, Re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...protocol.errors import KafkaError, ProtocolError
-from ...protocol.internal_records.metadata_serde import METADATA_RECORDS, frame_of
-from ...protocol.messages.metadata_records import (
+from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, frame_of
+from odradek.protocol.messages.metadata_records import (
     ConfigRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
-from ...protocol.records.batch import check_crc, iterate_headers
-from ...protocol.records.record import iterate_records
-from ...storage.errors import CorruptCheckpointError
-from ...storage.files.checkpoints import read_epoch_checkpoint
-from ...storage.files.file_names import LEADER_EPOCH_CHECKPOINT
-from ...storage.files.regular_files import fault_text
+from odradek.protocol.records.batch import check_crc, iterate_headers
+from odradek.protocol.records.record import iterate_records
+from odradek.storage.errors import CorruptCheckpointError
+from odradek.storage.files.checkpoints import read_epoch_checkpoint
+from odradek.storage.files.file_names import LEADER_EPOCH_CHECKPOINT
+from odradek.storage.files.regular_files import fault_text
+
 from .cluster_metadata import DirectoryMetadata, MetadataDamage, TopicFacts
 from .file_access import PathFiles, is_gone, is_unreadable, read_file
 

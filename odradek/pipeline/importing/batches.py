@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy
 
-from ...protocol.records.batch import BATCH_HEADER_SIZE, LOG_APPEND_TIME_FLAG, NO_PRODUCER_ID
-from ...protocol.records.builder import BatchBuilder, assemble_batch
-from ...protocol.records.compression import CompressionType, compress
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, LOG_APPEND_TIME_FLAG, NO_PRODUCER_ID
+from odradek.protocol.records.builder import BatchBuilder, assemble_batch
+from odradek.protocol.records.compression import CompressionType, compress
+
 from ..engine.compiled import IS_COMPILED
 from .record_encoding import MAX_OFFSET_DELTA, encode_sections
 from .row_buffers import Rows, rows_of

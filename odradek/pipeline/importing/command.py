@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...protocol.records.compression import COMPRESSION_NAMES, CompressionType
-from ...protocol.wall_clock import clock_ms
-from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
+from odradek.protocol.records.compression import COMPRESSION_NAMES, CompressionType
+from odradek.protocol.wall_clock import clock_ms
+from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
+
 from ..command_line import interruptible, no_way_back, path_on_disk
 from ..engine.job import EngineError
 
@@ -126,7 +127,7 @@ def _import(order: "ImportOrder", before_naming: Callable[[], None]) -> "list[Wr
 
 def _good_configs(configs: Sequence[str], topics: frozenset[str]) -> bool:
     """Whether the broker's command would accept the configs, before anything is written. It prints the errors."""
-    from ...storage.subcommands import storage
+    from odradek.storage.subcommands import storage
 
     options = [part for text in configs for part in ("--config", text)]
     return not configs or storage(["add-topics", "--check-configs", ".", *sorted(topics), *options]) == DONE
@@ -134,7 +135,7 @@ def _good_configs(configs: Sequence[str], topics: frozenset[str]) -> bool:
 
 def _make_known(directory: Path, topics: Sequence[str], configs: Sequence[str]) -> int:
     """Adds the topics with the broker's command, which is found by name as in `odradek storage`."""
-    from ...storage.subcommands import storage
+    from odradek.storage.subcommands import storage
 
     code = storage(["add-topics", str(directory), *topics, *configs])
     if code != DONE:

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet
 
-from ...storage.log.log_config import MAX_ADOPTED_OFFSET
+from odradek.storage.log.log_config import MAX_ADOPTED_OFFSET
+
 from .errors import ImportRefusedError
 from .inputs import PARQUET, InputPart
 from .json_lines import read_lines

@@ -14,23 +14,24 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...protocol.internal_topics import METADATA_TOPIC, RESERVED_TOPICS
-from ...protocol.records.compression import CompressionType
-from ...storage.directory.directory_lock import DirectoryLock
-from ...storage.files.checkpoints import (
+from odradek.protocol.internal_topics import METADATA_TOPIC, RESERVED_TOPICS
+from odradek.protocol.records.compression import CompressionType
+from odradek.storage.directory.directory_lock import DirectoryLock
+from odradek.storage.files.checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     read_offset_checkpoint,
     write_offset_checkpoint,
 )
-from ...storage.files.file_names import (
+from odradek.storage.files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     parse_partition_directory,
     partition_directory_name,
     renamed_directory_name,
 )
-from ...storage.files.files import Files
-from ...storage.files.meta_properties import META_PROPERTIES
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import META_PROPERTIES
+
 from ..directories.metadata_reader import read_cluster_metadata
 from ..engine.engines import LOCAL, run_tasks
 from ..engine.job import Job

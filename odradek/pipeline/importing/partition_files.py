@@ -9,14 +9,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...protocol.records.batch import read_header
-from ...storage.files.checkpoints import write_epoch_checkpoint
-from ...storage.files.descriptors import DescriptorCache
-from ...storage.files.file_names import LEADER_EPOCH_CHECKPOINT
-from ...storage.files.files import READ_ONLY, Files
-from ...storage.files.meta_properties import write_partition_metadata
-from ...storage.segment.offset_index import MAX_RELATIVE_OFFSET
-from ...storage.segment.segment import Segment
+from odradek.protocol.records.batch import read_header
+from odradek.storage.files.checkpoints import write_epoch_checkpoint
+from odradek.storage.files.descriptors import DescriptorCache
+from odradek.storage.files.file_names import LEADER_EPOCH_CHECKPOINT
+from odradek.storage.files.files import READ_ONLY, Files
+from odradek.storage.files.meta_properties import write_partition_metadata
+from odradek.storage.segment.offset_index import MAX_RELATIVE_OFFSET
+from odradek.storage.segment.segment import Segment
+
 from .batches import LEADER_EPOCH
 
 WRITE_BYTES = 4 << 20

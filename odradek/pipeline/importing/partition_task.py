@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...protocol.records.compression import CompressionType
+from odradek.protocol.records.compression import CompressionType
+
 from .batches import encode_rows
 from .partition_files import PartitionFiles, WrittenPartition
 from .sizes import ImportSizes

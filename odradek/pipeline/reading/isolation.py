@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy
 
-from ...storage.errors import CorruptIndexError, CorruptSnapshotError
-from ...storage.files.file_names import SNAPSHOT_SUFFIX, TRANSACTION_INDEX_SUFFIX, base_offset_of
-from ...storage.producers.producer_snapshots import decode_snapshot
-from ...storage.segment.transaction_index import AbortedTransaction, TransactionIndex
+from odradek.storage.errors import CorruptIndexError, CorruptSnapshotError
+from odradek.storage.files.file_names import SNAPSHOT_SUFFIX, TRANSACTION_INDEX_SUFFIX, base_offset_of
+from odradek.storage.producers.producer_snapshots import decode_snapshot
+from odradek.storage.segment.transaction_index import AbortedTransaction, TransactionIndex
+
 from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks

@@ -8,7 +8,7 @@ Source: protocol/records/batch.py.
 
 from collections.abc import Sequence
 
-from ...protocol.records.batch import (
+from odradek.protocol.records.batch import (
     BATCH_HEADER_SIZE,
     HEADER,
     MAGIC,
@@ -17,7 +17,8 @@ from ...protocol.records.batch import (
     batch_size,
     legacy_header,
 )
-from ...protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.errors import CorruptRecordError
+
 from ..directories.file_access import RangeReader
 from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions, open_segment
 from .isolation import newest_snapshot

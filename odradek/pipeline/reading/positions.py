@@ -5,9 +5,10 @@ Checks each position that it uses, by the first bytes of the batch there. Reads 
 
 from collections.abc import Sequence
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import HEADER_UP_TO_MAGIC_SIZE, MAGIC, MAGIC_POSITION, batch_size
-from ...protocol.records.record import first_offset
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import HEADER_UP_TO_MAGIC_SIZE, MAGIC, MAGIC_POSITION, batch_size
+from odradek.protocol.records.record import first_offset
+
 from ..directories.file_access import RangeReader, is_unreadable
 from ..directories.log_directories import SegmentFile, open_segment
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...storage.files.file_names import DELETED_SUFFIX
-from ...storage.segment.transaction_index import AbortedTransaction
+from odradek.storage.files.file_names import DELETED_SUFFIX
+from odradek.storage.segment.transaction_index import AbortedTransaction
+
 from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
 from ..decode.living_log import Absence, Absent, LogPart, read_living

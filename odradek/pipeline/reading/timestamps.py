@@ -6,9 +6,10 @@ with the same result. Source: Kafka's UnifiedLog.fetchOffsetByTimestamp; Spark's
 
 import numpy
 
-from ...storage.errors import CorruptIndexError
-from ...storage.files.file_names import TIME_INDEX_SUFFIX, segment_path
-from ...storage.segment.time_index import TimeIndex
+from odradek.storage.errors import CorruptIndexError
+from odradek.storage.files.file_names import TIME_INDEX_SUFFIX, segment_path
+from odradek.storage.segment.time_index import TimeIndex
+
 from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage
 from ..decode.records import decode_chunk

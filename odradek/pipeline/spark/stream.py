@@ -22,8 +22,9 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from ...protocol.topic_partition import TopicPartition
-from ...storage.files.regular_files import fault_text
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.files.regular_files import fault_text
+
 from ..decode.living_log import END_OF_OFFSETS
 from ..directories.file_access import is_gone, is_unreadable
 from ..directories.log_directories import PartitionDirectory, find_partitions, partition_at

@@ -11,11 +11,12 @@ import numpy
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import read_header
-from ...protocol.records.compression import compression_name
-from ...protocol.records.control import control_record_type
-from ...protocol.records.record import iterate_records
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import read_header
+from odradek.protocol.records.compression import compression_name
+from odradek.protocol.records.control import control_record_type
+from odradek.protocol.records.record import iterate_records
+
 from ..decode.batch_table import BatchTable
 from .columns import TIMESTAMP, corrupt_row, record_batches, schema_of, timestamps
 from .log_reading import LogChunk, LogDamage, read_batches

@@ -13,12 +13,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...storage.errors import CorruptCheckpointError, CorruptSnapshotError
-from ...storage.files.checkpoints import ROOT_CHECKPOINTS, read_epoch_checkpoint, read_offset_checkpoint
-from ...storage.files.file_names import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, SNAPSHOT_SUFFIX, base_offset_of
-from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES, read_partition_metadata, uuid_text
-from ...storage.producers.producer_snapshots import decode_snapshot
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.storage.errors import CorruptCheckpointError, CorruptSnapshotError
+from odradek.storage.files.checkpoints import ROOT_CHECKPOINTS, read_epoch_checkpoint, read_offset_checkpoint
+from odradek.storage.files.file_names import (
+    LEADER_EPOCH_CHECKPOINT,
+    PARTITION_METADATA,
+    SNAPSHOT_SUFFIX,
+    base_offset_of,
+)
+from odradek.storage.files.meta_properties import (
+    CLEAN_SHUTDOWN_FILE,
+    META_PROPERTIES,
+    read_partition_metadata,
+    uuid_text,
+)
+from odradek.storage.producers.producer_snapshots import decode_snapshot
+
 from ..directories.file_access import PathFiles, is_gone, is_unreadable, list_directory, read_file, unreadable_text
 from ..directories.log_directories import find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of

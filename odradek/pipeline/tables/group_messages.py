@@ -7,11 +7,11 @@ result has a `fault`. Source: Kafka's CoordinatorRecordType, GroupCoordinatorRec
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from ...protocol.errors import ProtocolError
-from ...protocol.internal_records.coordinator_serde import GROUP_RECORDS, PREFIX_BYTES, CoordinatorRecordType
-from ...protocol.internal_records.errors import UnknownRecordError
-from ...protocol.internal_records.legacy_offsets import offset_commit_key
-from ...protocol.records.record import Record
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.internal_records.coordinator_serde import GROUP_RECORDS, PREFIX_BYTES, CoordinatorRecordType
+from odradek.protocol.internal_records.errors import UnknownRecordError
+from odradek.protocol.internal_records.legacy_offsets import offset_commit_key
+from odradek.protocol.records.record import Record
 
 OFFSET_COMMIT_TYPES = (CoordinatorRecordType.LEGACY_OFFSET_COMMIT, CoordinatorRecordType.OFFSET_COMMIT)
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...protocol.message_documents import kafka_json
-from ...protocol.messages.group_records import ConsumerGroupMemberMetadataValue, GroupMetadataValue
-from ...storage.dump.decoders import Typed
-from ...storage.dump.embedded import data_document
+from odradek.protocol.message_documents import kafka_json
+from odradek.protocol.messages.group_records import ConsumerGroupMemberMetadataValue, GroupMetadataValue
+from odradek.storage.dump.decoders import Typed
+from odradek.storage.dump.embedded import data_document
+
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .group_messages import GroupMessage, group_message, has_offset_commit_key, kind_of
 from .log_reading import LogDamage, LogRecord, data_batches, read_records

@@ -11,10 +11,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...storage.files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
-from ...storage.segment.time_index import ENTRY as TIME_ENTRY
-from ...storage.segment.transaction_index import CURRENT_VERSION
-from ...storage.segment.transaction_index import ENTRY as TRANSACTION_ENTRY
+from odradek.storage.files.file_names import (
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    segment_path,
+)
+from odradek.storage.segment.time_index import ENTRY as TIME_ENTRY
+from odradek.storage.segment.transaction_index import CURRENT_VERSION
+from odradek.storage.segment.transaction_index import ENTRY as TRANSACTION_ENTRY
+
 from ..directories.file_access import is_gone, is_unreadable, read_file, unreadable_text
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .task import TableTask, unlisted_row

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from ...protocol.records.record import Record
+from odradek.protocol.records.record import Record
+
 from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
 from ..decode.living_log import END_OF_OFFSETS, Absence, Absent, parts_of, read_living

@@ -10,12 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...protocol.errors import KafkaError, ProtocolError
-from ...protocol.internal_records.metadata_serde import METADATA_RECORDS
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...protocol.message_documents import document, kafka_json
-from ...storage.dump.decoders import Typed
-from ...storage.dump.log_dump import control_of
+from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.message_documents import document, kafka_json
+from odradek.storage.dump.decoders import Typed
+from odradek.storage.dump.log_dump import control_of
+
 from ..directories.file_access import is_gone, is_unreadable, list_directory
 from ..directories.log_directories import PartitionDirectory, SegmentFile, find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of

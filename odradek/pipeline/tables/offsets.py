@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...protocol.internal_records.legacy_offsets import offset_commit_value
-from ...protocol.messages.structure import ZERO_UUID
-from ...storage.files.meta_properties import uuid_text
+from odradek.protocol.internal_records.legacy_offsets import offset_commit_value
+from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.storage.files.meta_properties import uuid_text
+
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .group_messages import GroupMessage, commit_key, group_message, has_offset_commit_key
 from .log_reading import CONTROL, TRANSACTIONAL, LogDamage, LogRecord, all_batches, read_records

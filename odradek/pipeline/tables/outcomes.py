@@ -8,8 +8,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from enum import StrEnum
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.control import ControlRecordType, control_record_type
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.control import ControlRecordType, control_record_type
+
 from ..directories.log_directories import PartitionDirectory
 from .log_reading import LogRecord, control_batches, read_records
 

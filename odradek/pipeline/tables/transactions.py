@@ -13,12 +13,13 @@ from typing import Any
 import numpy
 import pyarrow as pa
 
-from ...protocol.errors import KafkaError, ProtocolError
-from ...protocol.internal_records.coordinator_serde import TRANSACTION_RECORDS
-from ...protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
-from ...protocol.records.batch import read_header
-from ...protocol.transaction_states import BY_NUMBER
-from ...storage.producers.transaction_markers import read_marker
+from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.internal_records.coordinator_serde import TRANSACTION_RECORDS
+from odradek.protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
+from odradek.protocol.records.batch import read_header
+from odradek.protocol.transaction_states import BY_NUMBER
+from odradek.storage.producers.transaction_markers import read_marker
+
 from ..decode.batch_table import check_crcs
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .log_reading import (

@@ -10,7 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from ...protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.internal_topics import METADATA_TOPIC
+
 from ..dump import decoders, index_dump
 from ..dump.events import BatchLine, Event
 from ..dump.events import DumpFinding as DumpFinding

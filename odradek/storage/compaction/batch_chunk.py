@@ -9,8 +9,8 @@ base offset is after the previous batch's last offset; its CRC is right, if CRCs
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import (
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER_SIZE,
     CONTROL_FLAG,
@@ -24,9 +24,10 @@ from ...protocol.records.batch import (
     check_crc,
     read_header,
 )
-from ...protocol.records.checksum import crc32c
-from ...protocol.records.errors import CorruptRecordError
-from ...protocol.records.up_conversion import up_convert
+from odradek.protocol.records.checksum import crc32c
+from odradek.protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.up_conversion import up_convert
+
 from ..files.files import READ_ONLY, Files
 from .cleaned_indexes import IndexedBatches
 from .pace import Pace

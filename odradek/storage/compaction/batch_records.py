@@ -7,12 +7,13 @@ buildRetainedRecordsInto.
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import BatchHeader
-from ...protocol.records.builder import BatchBuilder
-from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
-from ...protocol.records.large_batch import LargeBatchBuilder
-from ...protocol.records.record import Record, decode_records, iterate_in_parts, iterate_outlines, iterate_records
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import BatchHeader
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.records.errors import InvalidRecordError, RecordTooLargeError
+from odradek.protocol.records.large_batch import LargeBatchBuilder
+from odradek.protocol.records.record import Record, decode_records, iterate_in_parts, iterate_outlines, iterate_records
+
 from .batch_chunk import BatchChunk
 
 

@@ -8,8 +8,9 @@ onBecomeInactiveSegment of LogSegment.
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from ...protocol.records.batch import NO_TIMESTAMP
-from ...protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.batch import NO_TIMESTAMP
+from odradek.protocol.records.errors import CorruptRecordError
+
 from ..files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from ..segment.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
 from ..segment.time_index import TimeIndex

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG
+
 from .batch_chunk import BatchChunk
 from .control_content import control_content
 from .grouping import CleanableRange, SegmentInfo

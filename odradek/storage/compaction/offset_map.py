@@ -11,9 +11,10 @@ Sketch of costs: about 100 bytes and the key for each key; 5 million keys of 20 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.checksum import crc32c
-from ...protocol.records.record import iterate_outlines
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.checksum import crc32c
+from odradek.protocol.records.record import iterate_outlines
+
 from .batch_chunk import BatchChunk
 
 UNLIMITED = 1 << 62

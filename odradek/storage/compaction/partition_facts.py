@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...protocol.records.batch import NO_TIMESTAMP
-from ...protocol.records.errors import CorruptRecordError
-from ...protocol.steps import run_to_end
+from odradek.protocol.records.batch import NO_TIMESTAMP
+from odradek.protocol.records.errors import CorruptRecordError
+from odradek.protocol.steps import run_to_end
+
 from ..errors import CorruptSnapshotError
 from ..files.file_names import (
     LOG_SUFFIX,

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import NamedTuple
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import Buffer
-from ...protocol.records.errors import RecordTooLargeError
-from ...protocol.records.record import Record
-from ...protocol.records.up_conversion import converted_batch
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import Buffer
+from odradek.protocol.records.errors import RecordTooLargeError
+from odradek.protocol.records.record import Record
+from odradek.protocol.records.up_conversion import converted_batch
+
 from .batch_chunk import BatchChunk
 from .batch_records import (
     decode,

@@ -8,8 +8,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from ...protocol.records.batch import Buffer, read_header
-from ...protocol.records.record import Record
+from odradek.protocol.records.batch import Buffer, read_header
+from odradek.protocol.records.record import Record
+
 from .batch_chunk import BatchChunk
 from .cleaned_indexes import CleanedIndexes, IndexedBatches
 from .offset_map import KeyLimit, KeyRange, OffsetMap

@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import (
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import (
     CONTROL_FLAG,
     LOG_OVERHEAD,
     TRANSACTIONAL_FLAG,
     BatchHeader,
 )
-from ...protocol.records.builder import encode_empty_batch
+from odradek.protocol.records.builder import encode_empty_batch
+
 from .batch_chunk import BatchChunk
 from .batch_records import rebuilt_batch, records_in
 from .control_content import control_content

@@ -6,7 +6,8 @@ complete and synced, after `write_indexes` the indexes are. Source: Kafka's Clea
 
 from pathlib import Path
 
-from ...protocol.records.batch import Buffer
+from odradek.protocol.records.batch import Buffer
+
 from ..files.file_names import CLEANED_SUFFIX, INDEX_SUFFIXES, LOG_SUFFIX, segment_path
 from ..files.files import CREATE, Files
 from .cleaned_indexes import CleanedIndexes

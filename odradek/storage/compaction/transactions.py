@@ -8,9 +8,10 @@ CleanedTransactionMetadata; KIP-98, KIP-534.
 import heapq
 from collections.abc import Iterable
 
-from ...protocol.records.batch import BatchHeader
-from ...protocol.records.control import ControlRecordType, control_record_type
-from ...protocol.records.errors import InvalidRecordError
+from odradek.protocol.records.batch import BatchHeader
+from odradek.protocol.records.control import ControlRecordType, control_record_type
+from odradek.protocol.records.errors import InvalidRecordError
+
 from ..segment.transaction_index import AbortedTransaction
 
 

@@ -15,7 +15,8 @@ import sys
 import threading
 import time
 
-from ...protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError
+
 from ..errors import CorruptIndexError
 from ..files.files import Files
 from .order import CleaningOrder, CleaningOutcome, carry_out

@@ -10,8 +10,9 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.topic_partition import TopicPartition
+
 from ..files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,

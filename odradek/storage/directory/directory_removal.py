@@ -9,8 +9,9 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-from ...protocol.steps import Steps
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.steps import Steps
+from odradek.protocol.topic_partition import TopicPartition
+
 from ..files.file_names import STRAY_DIRECTORY_SUFFIX, renamed_directory_name
 from ..files.files import Files
 from ..log.due_removals import DueRemovals

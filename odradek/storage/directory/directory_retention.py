@@ -6,7 +6,8 @@ are old (`LogRemoval` does). Source: Kafka's LogManager.cleanupLogs.
 
 from collections.abc import Callable, Iterable
 
-from ...protocol.steps import Steps
+from odradek.protocol.steps import Steps
+
 from ..log.log import Log
 
 PASSED_A_STEP = 128

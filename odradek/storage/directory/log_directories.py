@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
+
 from ..errors import CorruptCheckpointError, StorageError
 from ..files.descriptors import DEFAULT_MAX_OPEN
 from ..files.files import Files

@@ -13,10 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
-from ...protocol.errors import KafkaError
-from ...protocol.internal_topics import METADATA_TOPIC
-from ...protocol.steps import Steps, run_to_end
-from ...protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.steps import Steps, run_to_end
+from odradek.protocol.topic_partition import TopicPartition
+
 from ..errors import StorageError
 from ..files.descriptors import DEFAULT_MAX_OPEN, DescriptorCache
 from ..files.disk_errors import ends_directory, is_passing, text_of

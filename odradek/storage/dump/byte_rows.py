@@ -8,17 +8,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.internal_records.coordinator_serde import PREFIX_BYTES
-from ...protocol.internal_records.metadata_serde import frame_of
-from ...protocol.records.batch import BATCH_HEADER_SIZE, MAGIC, MAGIC_POSITION, BatchHeader
-from ...protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE
-from ...protocol.records.legacy import unwrapped
-from ...protocol.records.record import Record, records_section
-from ...protocol.reference import disk
-from ...protocol.reference.dissect import dissect
-from ...protocol.reference.trace import Note, Trace
-from ...protocol.reference.wire import parse_at
-from ...protocol.table import message
+from odradek.protocol.internal_records.coordinator_serde import PREFIX_BYTES
+from odradek.protocol.internal_records.metadata_serde import frame_of
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, MAGIC, MAGIC_POSITION, BatchHeader
+from odradek.protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE
+from odradek.protocol.records.legacy import unwrapped
+from odradek.protocol.records.record import Record, records_section
+from odradek.protocol.reference import disk
+from odradek.protocol.reference.dissect import dissect
+from odradek.protocol.reference.trace import Note, Trace
+from odradek.protocol.reference.wire import parse_at
+from odradek.protocol.table import message
+
 from .decoders import Decoded, Typed
 from .events import ByteRows
 

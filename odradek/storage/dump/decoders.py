@@ -8,13 +8,13 @@ exception. Source: Kafka's DumpLogSegments.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...protocol.errors import ProtocolError
-from ...protocol.records.record import Record
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.records.record import Record
 
 if TYPE_CHECKING:
-    from ...protocol.internal_records.coordinator_serde import CoordinatorRecordSerde
-    from ...protocol.internal_records.metadata_serde import MetadataRecordSerde
-    from ...protocol.messages.structure import Message
+    from odradek.protocol.internal_records.coordinator_serde import CoordinatorRecordSerde
+    from odradek.protocol.internal_records.metadata_serde import MetadataRecordSerde
+    from odradek.protocol.messages.structure import Message
 
 
 class Typed(NamedTuple):
@@ -69,28 +69,28 @@ def _number(data: bytes | None, size: int) -> bytes | int | None:
 
 def group_record(record: Record) -> Decoded:
     """A record of ``__consumer_offsets``."""
-    from ...protocol.internal_records.coordinator_serde import GROUP_RECORDS
+    from odradek.protocol.internal_records.coordinator_serde import GROUP_RECORDS
 
     return _coordinator_record(record, GROUP_RECORDS)
 
 
 def transaction_record(record: Record) -> Decoded:
     """A record of ``__transaction_state``."""
-    from ...protocol.internal_records.coordinator_serde import TRANSACTION_RECORDS
+    from odradek.protocol.internal_records.coordinator_serde import TRANSACTION_RECORDS
 
     return _coordinator_record(record, TRANSACTION_RECORDS)
 
 
 def share_record(record: Record) -> Decoded:
     """A record of ``__share_group_state``."""
-    from ...protocol.internal_records.coordinator_serde import SHARE_RECORDS
+    from odradek.protocol.internal_records.coordinator_serde import SHARE_RECORDS
 
     return _coordinator_record(record, SHARE_RECORDS)
 
 
 def metadata_record(record: Record) -> Decoded:
     """A record of ``__cluster_metadata`` or of one of its snapshots."""
-    from ...protocol.internal_records.metadata_serde import METADATA_RECORDS
+    from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS
 
     try:
         return Decoded(None, _typed(record.value, METADATA_RECORDS))
@@ -100,7 +100,7 @@ def metadata_record(record: Record) -> Decoded:
 
 def remote_log_record(record: Record) -> Decoded:
     """A record of ``__remote_log_metadata``."""
-    from ...protocol.internal_records.metadata_serde import REMOTE_LOG_RECORDS
+    from odradek.protocol.internal_records.metadata_serde import REMOTE_LOG_RECORDS
 
     try:
         return Decoded(None, _typed(record.value, REMOTE_LOG_RECORDS))
@@ -109,7 +109,7 @@ def remote_log_record(record: Record) -> Decoded:
 
 
 def _coordinator_record(record: Record, serde: "CoordinatorRecordSerde") -> Decoded:
-    from ...protocol.internal_records.coordinator_serde import KEY_VERSION, record_type_of
+    from odradek.protocol.internal_records.coordinator_serde import KEY_VERSION, record_type_of
 
     try:
         record_type = record_type_of(record.key)

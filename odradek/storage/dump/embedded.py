@@ -8,17 +8,18 @@ they are hidden. Source: DumpLogSegments.OffsetsMessageParser.
 
 from typing import Any
 
-from ...protocol.errors import ProtocolError
-from ...protocol.internal_records.consumer_protocol import decode_embedded, embedded_version
-from ...protocol.message_documents import Document, document
-from ...protocol.messages.group_records import (
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.internal_records.consumer_protocol import decode_embedded, embedded_version
+from odradek.protocol.message_documents import Document, document
+from odradek.protocol.messages.group_records import (
     ConsumerGroupMemberMetadataValue,
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     GroupMetadataValue,
 )
-from ...protocol.messages.metadata_records import ConfigRecord, UserScramCredentialRecord
-from ...protocol.messages.structure import HIDDEN, is_secret_config
+from odradek.protocol.messages.metadata_records import ConfigRecord, UserScramCredentialRecord
+from odradek.protocol.messages.structure import HIDDEN, is_secret_config
+
 from .decoders import Typed
 
 CONSUMER_PROTOCOL = "consumer"

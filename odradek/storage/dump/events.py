@@ -6,13 +6,14 @@ Pure. Two modules render them: `text_lines` as Kafka's tool does, and `json_docu
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...protocol.records.batch import BatchHeader
-from ...protocol.records.control import ControlRecordType
-from ...protocol.records.record import Record
+from odradek.protocol.records.batch import BatchHeader
+from odradek.protocol.records.control import ControlRecordType
+from odradek.protocol.records.record import Record
+
 from .decoders import Decoded, Typed
 
 if TYPE_CHECKING:
-    from ...protocol.reference.trace import Note
+    from odradek.protocol.reference.trace import Note
 
 
 class FileStart(NamedTuple):

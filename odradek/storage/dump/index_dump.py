@@ -13,10 +13,11 @@ from typing import Any
 
 from construct import Struct
 
-from ...protocol.errors import KafkaError
-from ...protocol.records.batch import BatchHeader, decrement_sequence
-from ...protocol.records.record import iterate_records
-from ...protocol.reference.disk import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TRANSACTION_INDEX_ENTRY
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import BatchHeader, decrement_sequence
+from odradek.protocol.records.record import iterate_records
+from odradek.protocol.reference.disk import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TRANSACTION_INDEX_ENTRY
+
 from ..errors import CorruptSnapshotError
 from ..files.file_names import LOG_SUFFIX, base_offset_of
 from ..files.regular_files import read_regular

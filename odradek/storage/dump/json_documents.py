@@ -90,7 +90,7 @@ def _record(event: RecordLine, *, skip_record_metadata: bool) -> dict[str, Any]:
 
 def _fields(event: ByteRows) -> list[dict[str, Any]]:
     """Each field with its position. The size of a field that contains others is their total size."""
-    from ...protocol.show.show import secret_paths, value_of
+    from odradek.protocol.show.show import secret_paths, value_of
 
     secrets = secret_paths(event.notes)
     return [

@@ -11,12 +11,13 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.errors import KafkaError, ProtocolError
-from ...protocol.messages import message_class
-from ...protocol.records.batch import BatchHeader
-from ...protocol.records.control import ControlRecordType, control_record_type, end_transaction_marker
-from ...protocol.records.legacy import message_checksums
-from ...protocol.records.record import Record, iterate_records
+from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.messages import message_class
+from odradek.protocol.records.batch import BatchHeader
+from odradek.protocol.records.control import ControlRecordType, control_record_type, end_transaction_marker
+from odradek.protocol.records.legacy import message_checksums
+from odradek.protocol.records.record import Record, iterate_records
+
 from ..files.file_names import base_offset_of
 from .decoders import Decoder, Typed
 from .events import BatchLine, Control, DumpFinding, Event, FileStart, RecordLine, Remark
@@ -194,7 +195,7 @@ def control_of(record: Record) -> Control:
     name = _CONTROL_MESSAGES.get(kind)
     if name is None:
         return Control(kind, type_id, None, None)
-    from ...protocol.codec import decode
+    from odradek.protocol.codec import decode
 
     cls: type[Any] = message_class(name)
     value = record.value or b""

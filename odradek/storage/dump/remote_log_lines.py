@@ -6,13 +6,14 @@ RemotePartitionDeleteMetadata (KIP-405).
 
 from typing import Any
 
-from ...protocol.message_documents import uuid_text
-from ...protocol.messages.remote_log_records import (
+from odradek.protocol.message_documents import uuid_text
+from odradek.protocol.messages.remote_log_records import (
     RemoteLogSegmentMetadataRecord,
     RemoteLogSegmentMetadataSnapshotRecord,
     RemoteLogSegmentMetadataUpdateRecord,
     RemotePartitionDeleteMetadataRecord,
 )
+
 from .decoders import Typed
 
 SEGMENT_STATES = (

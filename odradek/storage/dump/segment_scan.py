@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ...protocol.records.batch import (
+from odradek.protocol.records.batch import (
     BATCH_HEADER_SIZE,
     HEADER,
     HEADER_UP_TO_MAGIC_SIZE,
@@ -22,6 +22,7 @@ from ...protocol.records.batch import (
     crc_of,
     legacy_header,
 )
+
 from ..files.regular_files import open_regular
 
 WINDOW_SIZE = 1 << 20  # one read of the disk; larger ones are not faster

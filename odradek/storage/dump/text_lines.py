@@ -7,10 +7,11 @@ those of Kafka 4.3.1's tool byte for byte (a test compares them).
 import re
 from collections.abc import Callable
 
-from ...protocol.records.batch import BatchHeader, increment_sequence
-from ...protocol.records.compression import compression_name
-from ...protocol.records.control import ControlRecordType
-from ...protocol.records.record import Record
+from odradek.protocol.records.batch import BatchHeader, increment_sequence
+from odradek.protocol.records.compression import compression_name
+from odradek.protocol.records.control import ControlRecordType
+from odradek.protocol.records.record import Record
+
 from .decoders import Decoded, Tombstone, Typed
 from .events import BatchLine, ByteRows, Control, EntryLine, Event, FileStart, RecordLine, Remark
 
@@ -46,7 +47,7 @@ def lines(event: Event, *, skip_record_metadata: bool, message_text: MessageText
 
 def byte_lines(event: ByteRows) -> list[str]:
     """A table of the fields with their positions, as in ``odradek protocol show --bytes``."""
-    from ...protocol.show.show import field_lines
+    from odradek.protocol.show.show import field_lines
 
     heading, *rows = field_lines(event.notes, event.data, event.at)
     return [f"  {heading}{f' ({event.where})' if event.where else ''}", *(f"  {row}" for row in rows)]
@@ -104,7 +105,7 @@ def control_text(control: Control) -> str:
         return f" endTxnMarker: {control.type.name} coordinatorEpoch: {control.coordinator_epoch}"
     if control.message is None:
         return f" controlType: {control.type.name}({control.type_id})"
-    from ...protocol.message_documents import document, kafka_json
+    from odradek.protocol.message_documents import document, kafka_json
 
     message = control.message
     return f" {_CONTROL_LABELS[control.type]} {kafka_json(document(message.message, message.version))}"
@@ -136,7 +137,8 @@ def _part(part: Typed | Tombstone | bytes | int, is_key: bool, message_text: Mes
 
 def coordinator_text(typed: Typed, is_key: bool) -> str:
     """A key or value of a coordinator's topic: type or version as text, and the fields."""
-    from ...protocol.message_documents import kafka_json
+    from odradek.protocol.message_documents import kafka_json
+
     from .embedded import data_document
 
     label = {"type": str(typed.type)} if is_key else {"version": str(typed.version)}
@@ -145,7 +147,8 @@ def coordinator_text(typed: Typed, is_key: bool) -> str:
 
 def metadata_message_text(typed: Typed, is_key: bool) -> str:
     """A metadata record: its type by name, its version as a number, and the fields."""
-    from ...protocol.message_documents import kafka_json
+    from odradek.protocol.message_documents import kafka_json
+
     from .embedded import data_document
 
     fields = data_document(typed, deeper=False)
@@ -154,7 +157,7 @@ def metadata_message_text(typed: Typed, is_key: bool) -> str:
 
 def record_type_name(typed: Typed) -> str:
     """Kafka's MetadataRecordType: TopicRecord is TOPIC_RECORD."""
-    from ...protocol.table import snake_case
+    from odradek.protocol.table import snake_case
 
     return snake_case(typed.message.NAME).upper()
 

@@ -10,7 +10,7 @@ from enum import Enum
 from struct import Struct
 from typing import NamedTuple
 
-from ...protocol.records.batch import (
+from odradek.protocol.records.batch import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER_SIZE,
     HEADER,
@@ -25,11 +25,12 @@ from ...protocol.records.batch import (
     iterate_headers,
     read_header,
 )
-from ...protocol.records.checksum import crc32c
-from ...protocol.records.errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError
-from ...protocol.records.first_record import check_beginning
-from ...protocol.records.validation import validate_batch, validate_client_batch
-from ...protocol.steps import Steps, run_to_end
+from odradek.protocol.records.checksum import crc32c
+from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError
+from odradek.protocol.records.first_record import check_beginning
+from odradek.protocol.records.validation import validate_batch, validate_client_batch
+from odradek.protocol.steps import Steps, run_to_end
+
 from ..producers.transaction_markers import read_marker
 from .log_config import LOG_APPEND_TIME, LogConfig
 from .record_inspection import InspectedBatch, inspect_batch, larger_than_a_segment, wants_compression, wants_inspection

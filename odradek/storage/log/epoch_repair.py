@@ -3,8 +3,9 @@
 Owns: nothing. Never does: recovery of batches. Source: Kafka's LeaderEpochFileCache.
 """
 
-from ...protocol.records.batch import read_header
-from ...protocol.records.errors import CorruptRecordError, InvalidRecordError
+from odradek.protocol.records.batch import read_header
+from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordError
+
 from .leader_epochs import UNDEFINED_EPOCH, LeaderEpochs
 from .log_segments import LogSegments
 

@@ -9,7 +9,8 @@ once flush.messages offsets are unsynced; `odradek.acks.all.fsync` is our own.
     odradek.acks.all.fsync       acks=all: none; other acks: as flush.messages      none
 """
 
-from ...protocol.records.varint import MAX_INT64
+from odradek.protocol.records.varint import MAX_INT64
+
 from .log_config import LogConfig
 
 

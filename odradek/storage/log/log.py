@@ -11,8 +11,9 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from ...protocol.records.batch import BatchHeader
-from ...protocol.steps import Steps
+from odradek.protocol.records.batch import BatchHeader
+from odradek.protocol.steps import Steps
+
 from ..errors import OffsetOutOfRangeError, StorageError
 from ..files.descriptors import DescriptorCache
 from ..files.disk_errors import ends_directory, on_disk, text_of

@@ -17,7 +17,8 @@ A small append is one call. A large append takes three, so that another thread c
 from pathlib import Path
 from threading import Lock
 
-from ...protocol.records.batch import CONTROL_FLAG, NO_TIMESTAMP, BatchHeader
+from odradek.protocol.records.batch import CONTROL_FLAG, NO_TIMESTAMP, BatchHeader
+
 from ..errors import RecordListTooLargeError, StorageError
 from ..files.descriptors import Descriptor
 from ..files.disk_errors import lacks_descriptors

@@ -8,7 +8,7 @@ TopicConfig.
 from dataclasses import dataclass
 from zlib import crc32
 
-from ...protocol.records.varint import MAX_INT64
+from odradek.protocol.records.varint import MAX_INT64
 
 MAX_ADOPTED_OFFSET = 1 << 62
 """The highest end offset that a log may have for `odradek storage adopt`. It leaves 2^62 offsets for appends."""

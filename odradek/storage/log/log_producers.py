@@ -6,8 +6,9 @@ UnifiedLog.analyzeAndValidateProducerState.
 
 from pathlib import Path
 
-from ...protocol.records.batch import BatchHeader, Buffer
-from ...protocol.steps import Steps
+from odradek.protocol.records.batch import BatchHeader, Buffer
+from odradek.protocol.steps import Steps
+
 from ..producers.producer_snapshots import ProducerSnapshots
 from ..producers.producer_state import BatchMetadata, ProducerStateManager
 from ..producers.transaction_markers import read_marker

@@ -10,7 +10,8 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from ...protocol.steps import Steps
+from odradek.protocol.steps import Steps
+
 from ..errors import StorageError
 from ..files.disk_errors import lacks_descriptors
 from ..segment.segment import Segment

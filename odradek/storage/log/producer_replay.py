@@ -7,8 +7,9 @@ LogSegment.updateProducerState.
 import logging
 from collections.abc import Iterator
 
-from ...protocol.records.batch import BatchHeader, Buffer
-from ...protocol.steps import Steps
+from odradek.protocol.records.batch import BatchHeader, Buffer
+from odradek.protocol.steps import Steps
+
 from ..errors import CorruptSnapshotError
 from ..producers.producer_snapshots import ProducerSnapshots
 from ..producers.producer_state import ProducerStateManager, is_expired

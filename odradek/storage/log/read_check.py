@@ -7,8 +7,9 @@ checked by the read that gets it whole. Source: our own (`odradek.fetch.check.cr
 (check.crcs), and Kafka's broker never does.
 """
 
-from ...protocol.records.batch import BatchHeader, check_crc, iterate_headers, read_header
-from ...protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.batch import BatchHeader, check_crc, iterate_headers, read_header
+from odradek.protocol.records.errors import CorruptRecordError
+
 from ..files.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
 from .log import AbortedTransaction, Log
 from .read_result import ReadResult, in_memory

@@ -11,9 +11,9 @@ Kafka inspects every record of every batch. Here only batches that need it are i
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
-from ...protocol.growing_buffer import GrowingBuffer
-from ...protocol.records.batch import (
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.growing_buffer import GrowingBuffer
+from odradek.protocol.records.batch import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER_SIZE,
     COMPRESSION_TYPE_MASK,
@@ -26,20 +26,21 @@ from ...protocol.records.batch import (
     BatchHeader,
     Buffer,
 )
-from ...protocol.records.checksum import crc32c
-from ...protocol.records.compression import (
+from odradek.protocol.records.checksum import crc32c
+from odradek.protocol.records.compression import (
     DEFAULT_MAX_DECOMPRESSED_SIZE,
     CompressionType,
     compressor,
     most_decompressed,
 )
-from ...protocol.records.consumed_pages import consumer_of
-from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
-from ...protocol.records.record import RECORDS_A_STEP, section_chunks
-from ...protocol.records.record_facts import facts_in
-from ...protocol.records.validation import RecordRules, RefusedRecord
-from ...protocol.records.varint import MAX_INT64
-from ...protocol.steps import Steps
+from odradek.protocol.records.consumed_pages import consumer_of
+from odradek.protocol.records.errors import InvalidRecordError, RecordTooLargeError
+from odradek.protocol.records.record import RECORDS_A_STEP, section_chunks
+from odradek.protocol.records.record_facts import facts_in
+from odradek.protocol.records.validation import RecordRules, RefusedRecord
+from odradek.protocol.records.varint import MAX_INT64
+from odradek.protocol.steps import Steps
+
 from ..errors import RecordListTooLargeError, RecordValidationError
 from .log_config import PRODUCER_COMPRESSION, LogConfig
 

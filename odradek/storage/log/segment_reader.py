@@ -6,7 +6,8 @@ Owns: which older segments keep their indexes in memory. Never does: changing fi
 
 from collections.abc import Callable, Collection
 
-from ...protocol.steps import Steps
+from odradek.protocol.steps import Steps
+
 from ..errors import StorageError
 from ..files.files import Files
 from ..segment.segment import Segment

@@ -10,7 +10,7 @@ import logging
 import re
 from pathlib import Path
 
-from ...protocol.records.batch import (
+from odradek.protocol.records.batch import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER_SIZE,
     HEADER,
@@ -19,8 +19,9 @@ from ...protocol.records.batch import (
     SMALLEST_LENGTHS,
     batch_size,
 )
-from ...protocol.records.checksum import crc32c
-from ...protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.checksum import crc32c
+from odradek.protocol.records.errors import CorruptRecordError
+
 from ..files.file_names import LOG_SUFFIX
 from ..files.files import CREATE, Files
 from ..segment.segment import Segment

@@ -9,11 +9,12 @@ FileRecords.searchForTimestamp, KIP-734.
 
 from collections.abc import Callable, Generator
 
-from ...protocol.records.batch import BatchHeader
-from ...protocol.records.errors import CorruptRecordError
-from ...protocol.records.record import RECORDS_A_STEP
-from ...protocol.records.record_facts import iterate_facts
-from ...protocol.steps import Steps
+from odradek.protocol.records.batch import BatchHeader
+from odradek.protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.record import RECORDS_A_STEP
+from odradek.protocol.records.record_facts import iterate_facts
+from odradek.protocol.steps import Steps
+
 from ..errors import StorageError
 from ..files.files import Files
 from ..segment.batch_scan import scan_headers

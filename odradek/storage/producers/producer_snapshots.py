@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from struct import Struct
 
-from ...protocol.records.checksum import crc32c
+from odradek.protocol.records.checksum import crc32c
+
 from ..errors import CorruptSnapshotError
 from ..files.file_names import SNAPSHOT_SUFFIX, base_offset_of, segment_path
 from ..files.files import Files

@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.records.batch import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.batch import (
     MAX_SEQUENCE,
     NO_PRODUCER_EPOCH,
     NO_SEQUENCE,
@@ -19,10 +19,10 @@ from ...protocol.records.batch import (
     BatchHeader,
     decrement_sequence,
 )
-from ...protocol.steps import Steps
+from odradek.protocol.steps import Steps
 
 if TYPE_CHECKING:
-    from ...protocol.records.control import EndTransactionMarker
+    from odradek.protocol.records.control import EndTransactionMarker
 
 BATCHES_RETAINED = 5
 PRODUCERS_A_STEP = 1_000

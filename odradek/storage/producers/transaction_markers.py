@@ -1,13 +1,13 @@
 """Reads a transaction marker from its batch. Pure. Source: Kafka's EndTransactionMarker."""
 
-from ...protocol.records.batch import BatchHeader, Buffer
-from ...protocol.records.control import (
+from odradek.protocol.records.batch import BatchHeader, Buffer
+from odradek.protocol.records.control import (
     ControlRecordType,
     EndTransactionMarker,
     control_record_type,
     end_transaction_marker,
 )
-from ...protocol.records.record import iterate_records
+from odradek.protocol.records.record import iterate_records
 
 
 def read_marker(batch: Buffer, header: BatchHeader) -> tuple[EndTransactionMarker, int] | None:

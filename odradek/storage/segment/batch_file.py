@@ -7,8 +7,9 @@ garbage and are cut off before the next write. Source: Kafka's FileRecords.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...protocol.records.batch import BatchHeader
-from ...protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.batch import BatchHeader
+from odradek.protocol.records.errors import CorruptRecordError
+
 from ..files.descriptors import Descriptor, DescriptorCache
 from ..files.disk_errors import lacks_descriptors
 from ..files.file_names import LOG_SUFFIX, segment_path

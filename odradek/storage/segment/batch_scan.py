@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from ...protocol.records.batch import (
+from odradek.protocol.records.batch import (
     BATCH_HEADER_SIZE,
     HEADER,
     HEADER_UP_TO_MAGIC_SIZE,
@@ -20,7 +20,8 @@ from ...protocol.records.batch import (
     legacy_header,
     read_header,
 )
-from ...protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.errors import CorruptRecordError
+
 from ..files.files import Files
 
 HEADER_CHUNK = 8192

@@ -6,8 +6,9 @@ Source: Kafka's ``OffsetIndex.sanityCheck`` and ``TimeIndex.sanityCheck``, which
 
 from collections.abc import Callable, Iterator
 
-from ...protocol.records.batch import BatchHeader
-from ...protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.batch import BatchHeader
+from odradek.protocol.records.errors import CorruptRecordError
+
 from .offset_index import OffsetIndex
 from .time_index import TimeIndex
 

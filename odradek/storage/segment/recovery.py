@@ -7,7 +7,8 @@ Source: our own; Kafka's recovery reads the whole segment.
 
 from typing import NamedTuple
 
-from ...protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.errors import CorruptRecordError
+
 from ..errors import CorruptIndexError
 from ..files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from .index_check import fits_the_log

@@ -9,8 +9,9 @@ import logging
 from bisect import bisect_left
 from pathlib import Path
 
-from ...protocol.records.batch import NO_TIMESTAMP, BatchHeader
-from ...protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.batch import NO_TIMESTAMP, BatchHeader
+from odradek.protocol.records.errors import CorruptRecordError
+
 from ..errors import CorruptIndexError
 from ..files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from .batch_file import BatchFile

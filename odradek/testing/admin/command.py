@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...broker.config.errors import ConfigError
-from ...broker.network.listening import BindError
-from ...broker.server.commands import stop_signals
-from ...protocol.errors import KafkaError
+from odradek.broker.config.errors import ConfigError
+from odradek.broker.network.listening import BindError
+from odradek.broker.server.commands import stop_signals
+from odradek.protocol.errors import KafkaError
+
 from ..marked_topic import marked_topic
 from .controlled_broker import ControlledBroker
 from .routes import AdminControl

@@ -7,7 +7,8 @@ their own, because the advertised address may be reachable for clients only, suc
 import re
 from collections.abc import Mapping
 
-from ...broker.server.broker_server import BrokerServer
+from odradek.broker.server.broker_server import BrokerServer
+
 from ..config_values import ConfigValue
 from ..in_process import InProcessBroker
 

@@ -7,9 +7,10 @@ control and the arguments, and returns a value that is sent as JSON. A function 
 from collections.abc import Callable
 from urllib.parse import unquote
 
-from ...broker.config.errors import ConfigError
-from ...client.errors import BrokerConnectionError, RequestTimedOutError
-from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.broker.config.errors import ConfigError
+from odradek.client.errors import BrokerConnectionError, RequestTimedOutError
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+
 from ..in_process import InProcessBroker
 from ..inspection import TIMEOUT_S
 from ..marked_topic import marked_topic

@@ -12,9 +12,9 @@ from ..text_or_base64 import bytes_as
 from .errors import AdminPortError
 
 if TYPE_CHECKING:
-    from ...client.admin.group_descriptions import GroupDescription
-    from ...client.cluster.metadata import TopicMetadata
-    from ...client.types import ConsumerRecord, RecordMetadata, TopicPartition
+    from odradek.client.admin.group_descriptions import GroupDescription
+    from odradek.client.cluster.metadata import TopicMetadata
+    from odradek.client.types import ConsumerRecord, RecordMetadata, TopicPartition
 
 Json = Any
 """A value that :mod:`json` reads or writes."""

@@ -9,18 +9,19 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from ...broker.config.server_config import ServerConfig
-from ...broker.controller.controller import Controller
-from ...broker.metadata.decision import Decision, Response
-from ...broker.metadata.features import LATEST_METADATA_VERSION, METADATA_VERSION
-from ...broker.metadata.image import MetadataDelta, MetadataImage
-from ...broker.metadata.service import MetadataService
-from ...broker.timers.monotonic import monotonic_ms
-from ...protocol.errors import KafkaError
-from ...protocol.messages.metadata_records import FeatureLevelRecord
-from ...protocol.messages.structure import Message
-from ...protocol.steps import Steps
-from ...protocol.wall_clock import clock_ms
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.controller.controller import Controller
+from odradek.broker.metadata.decision import Decision, Response
+from odradek.broker.metadata.features import LATEST_METADATA_VERSION, METADATA_VERSION
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.service import MetadataService
+from odradek.broker.timers.monotonic import monotonic_ms
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.metadata_records import FeatureLevelRecord
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.steps import Steps
+from odradek.protocol.wall_clock import clock_ms
+
 from .broker_sessions import BrokerControlState, BrokerSessions
 from .broker_transitions import transition_records
 

@@ -3,14 +3,14 @@
 Source: ReplicationControlManager.alterPartition and validateAlterPartitionData; KIP-497, KIP-704, KIP-903.
 """
 
-from ...broker.controller.placement import Placer
-from ...broker.controller.reassignments import PartitionChange
-from ...broker.metadata.decision import Decision
-from ...broker.metadata.image import LeaderRecoveryState, MetadataImage, PartitionImage, TopicImage
-from ...broker.metadata.replay_topics import NO_LEADER_CHANGE, merge
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.metadata_records import PartitionChangeRecord
-from ...protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
+from odradek.broker.controller.placement import Placer
+from odradek.broker.controller.reassignments import PartitionChange
+from odradek.broker.metadata.decision import Decision
+from odradek.broker.metadata.image import LeaderRecoveryState, MetadataImage, PartitionImage, TopicImage
+from odradek.broker.metadata.replay_topics import NO_LEADER_CHANGE, merge
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata_records import PartitionChangeRecord
+from odradek.protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
 
 ANY_EPOCH = -1
 """The broker epoch in a request whose leader does not know the epoch of a replica; it matches any epoch."""

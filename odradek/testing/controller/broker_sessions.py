@@ -9,8 +9,8 @@ BrokerHeartbeatTracker.
 from collections.abc import Collection, Iterable
 from enum import Enum
 
-from ...broker.metadata.image import BrokerRegistration
-from ...protocol.messages.quorum import BrokerHeartbeatRequest
+from odradek.broker.metadata.image import BrokerRegistration
+from odradek.protocol.messages.quorum import BrokerHeartbeatRequest
 
 UNKNOWN_OFFSET = -1
 

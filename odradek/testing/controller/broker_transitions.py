@@ -4,11 +4,12 @@ A leader is elected from the in-sync replicas only. Source: ReplicationControlMa
 handleBrokerUnfenced, handleBrokerInControlledShutdown.
 """
 
-from ...broker.controller.elections import leave_partition
-from ...broker.metadata.image import MetadataImage
-from ...broker.metadata.replay_brokers import FENCE, UNFENCE
-from ...protocol.messages.metadata_records import BrokerRegistrationChangeRecord, PartitionChangeRecord
-from ...protocol.messages.structure import Message
+from odradek.broker.controller.elections import leave_partition
+from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.replay_brokers import FENCE, UNFENCE
+from odradek.protocol.messages.metadata_records import BrokerRegistrationChangeRecord, PartitionChangeRecord
+from odradek.protocol.messages.structure import Message
+
 from .broker_sessions import BrokerControlState
 
 CONTROLLED_SHUTDOWN = 1

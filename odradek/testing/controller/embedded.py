@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ...broker.config.server_config import ServerConfig
-from ...broker.metadata.features import (
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.metadata.features import (
     GROUP_VERSION,
     LATEST_GROUP_VERSION,
     LATEST_METADATA_VERSION,
@@ -21,15 +21,16 @@ from ...broker.metadata.features import (
     METADATA_VERSION,
     TRANSACTION_VERSION,
 )
-from ...broker.metadata.image import MetadataImage
-from ...broker.metadata.published import Subscriber
-from ...broker.metadata.service import MetadataService
-from ...broker.metadata.snapshot_generator import SnapshotGenerator
-from ...broker.network.listening import BoundListener, bind
-from ...broker.server.random_ids import random_uuid
-from ...broker.timers.loop_timers import LoopTimers
-from ...protocol.wall_clock import clock_ms
-from ...storage.directory.log_directory import LogDirectory
+from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.published import Subscriber
+from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
+from odradek.broker.network.listening import BoundListener, bind
+from odradek.broker.server.random_ids import random_uuid
+from odradek.broker.timers.loop_timers import LoopTimers
+from odradek.protocol.wall_clock import clock_ms
+from odradek.storage.directory.log_directory import LogDirectory
+
 from ..config_values import ConfigValue, config_text, loaded
 from ..forked import no_fork, watch
 from .active_controller import ActiveController

@@ -7,17 +7,18 @@ Never does: deciding. Source: EnvelopeUtils, ControllerApis; KIP-590.
 import asyncio
 from collections.abc import Sized
 
-from ...broker.dispatch.request import RequestContext
-from ...broker.dispatch.served import handler, served_versions
-from ...broker.quorum.forwarded_apis import FORWARDED
-from ...protocol.api_keys import ApiKey, api
-from ...protocol.codec import decode
-from ...protocol.codec.header import decode_request_header, encode_response_parts
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
-from ...protocol.messages.structure import Message
-from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
-from ...protocol.wall_clock import clock_ms
+from odradek.broker.dispatch.request import RequestContext
+from odradek.broker.dispatch.served import handler, served_versions
+from odradek.broker.quorum.forwarded_apis import FORWARDED
+from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import decode_request_header, encode_response_parts
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from odradek.protocol.wall_clock import clock_ms
+
 from .active_controller import ActiveController
 
 NOT_ANSWERED: frozenset[int] = frozenset(

@@ -4,11 +4,12 @@ Shell. Owns: nothing. Never does: deciding. Invariant: everything in the log is 
 Source: KafkaRaftClient.handleFetchRequest, handleFetchSnapshotRequest, ReplicatedLog.validateOffsetAndEpoch.
 """
 
-from ...broker.metadata.snapshot_files import SnapshotId
-from ...protocol.errors import ErrorCode
-from ...protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
-from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ...protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
+from odradek.broker.metadata.snapshot_files import SnapshotId
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
+
 from .active_controller import ActiveController
 
 

@@ -3,12 +3,13 @@
 Source: ClusterControlManager.registerBroker; KIP-631, KIP-858.
 """
 
-from ...broker.metadata.decision import Decision
-from ...broker.metadata.image import DIRECTORY_LOST, DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, MetadataImage
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.metadata_records import RegisterBrokerRecord
-from ...protocol.messages.quorum import BrokerRegistrationRequest, BrokerRegistrationResponse
-from ...protocol.messages.structure import Message
+from odradek.broker.metadata.decision import Decision
+from odradek.broker.metadata.image import DIRECTORY_LOST, DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, MetadataImage
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata_records import RegisterBrokerRecord
+from odradek.protocol.messages.quorum import BrokerRegistrationRequest, BrokerRegistrationResponse
+from odradek.protocol.messages.structure import Message
+
 from .broker_transitions import departure_records
 
 RESERVED_DIRECTORIES = frozenset({DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, DIRECTORY_LOST})

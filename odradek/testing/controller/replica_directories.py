@@ -5,13 +5,13 @@ Source: ReplicationControlManager.handleAssignReplicasToDirs; KIP-858.
 
 from collections.abc import Iterator, Mapping
 
-from ...broker.controller.directories import assignment_records
-from ...broker.controller.elections import electable, leave_partition
-from ...broker.metadata.decision import Decision
-from ...broker.metadata.image import MetadataImage, Replica
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.metadata_records import PartitionChangeRecord
-from ...protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
+from odradek.broker.controller.directories import assignment_records
+from odradek.broker.controller.elections import electable, leave_partition
+from odradek.broker.metadata.decision import Decision
+from odradek.broker.metadata.image import MetadataImage, Replica
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata_records import PartitionChangeRecord
+from odradek.protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 
 
 def assign_replicas(

@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ...broker.controller.directories import cordoned_records, offline_records
-from ...broker.controller.placement import Placer
-from ...broker.controller.registration import producer_id_block
-from ...broker.metadata.decision import Decision
-from ...broker.metadata.image import MetadataImage
-from ...broker.timers.monotonic import monotonic_ms
-from ...protocol.api_keys import ApiKey, api
-from ...protocol.errors import ErrorCode
-from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
-from ...protocol.messages.quorum import (
+from odradek.broker.controller.directories import cordoned_records, offline_records
+from odradek.broker.controller.placement import Placer
+from odradek.broker.controller.registration import producer_id_block
+from odradek.broker.metadata.decision import Decision
+from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.timers.monotonic import monotonic_ms
+from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.messages.quorum import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
     AlterPartitionRequest,
@@ -29,7 +29,8 @@ from ...protocol.messages.quorum import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
-from ...protocol.messages.structure import Message
+from odradek.protocol.messages.structure import Message
+
 from .active_controller import ActiveController
 from .alter_partition import alter_partition
 from .broker_sessions import BrokerControlState

@@ -8,10 +8,11 @@ import asyncio
 import logging
 import socket
 
-from ...protocol.api_keys import api
-from ...protocol.codec import decode
-from ...protocol.codec.header import decode_request_header, encode_response_parts
-from ...protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.api_keys import api
+from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import decode_request_header, encode_response_parts
+from odradek.protocol.errors import KafkaError, ProtocolError
+
 from .active_controller import ActiveController
 from .requests import ANSWERED
 

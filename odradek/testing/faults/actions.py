@@ -9,12 +9,13 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ...broker.dispatch.error_responses import error_response
-from ...broker.dispatch.request import ConnectionRefusal
-from ...broker.dispatch.served import Handler
-from ...broker.dispatch.wrapped_reply import RefusingReply, WrappedReply
-from ...protocol.codec import decode, encode
-from ...protocol.errors import ErrorCode
+from odradek.broker.dispatch.error_responses import error_response
+from odradek.broker.dispatch.request import ConnectionRefusal
+from odradek.broker.dispatch.served import Handler
+from odradek.broker.dispatch.wrapped_reply import RefusingReply, WrappedReply
+from odradek.protocol.codec import decode, encode
+from odradek.protocol.errors import ErrorCode
+
 from .fault import Hold, RequestFault
 from .selection import Divider, join
 

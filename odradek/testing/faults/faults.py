@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...broker.dispatch.served import ANNOUNCED, Handler, served_versions
-from ...protocol.api_keys import ApiKey, api
-from ...protocol.errors import ErrorCode
+from odradek.broker.dispatch.served import ANNOUNCED, Handler, served_versions
+from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.errors import ErrorCode
+
 from . import actions
 from .actions import NOT_MET, Action, Call
 from .fault import Hold, RequestFault

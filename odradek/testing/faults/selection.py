@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ...broker.dispatch.error_responses import ITSELF, RESULTS, ItemErrors
-from ...protocol.api_keys import ApiKey, api
-from ...protocol.errors import ErrorCode
+from odradek.broker.dispatch.error_responses import ITSELF, RESULTS, ItemErrors
+from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.errors import ErrorCode
 
 TOPIC, PARTITION, GROUP, TRANSACTIONAL_ID = "topic", "partition", "group", "transactional_id"
 KINDS = {

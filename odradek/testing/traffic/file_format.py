@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ...protocol.api_keys import ApiKey, api
+from odradek.protocol.api_keys import ApiKey, api
+
 from .exchange import LazyDocument, RecordedExchange
 
 FORMAT = "odradek_traffic"

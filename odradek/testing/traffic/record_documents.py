@@ -8,8 +8,8 @@ Source: ours; the names are those of ``kafka-dump-log.sh``.
 import base64
 from typing import Any
 
-from ...protocol.errors import KafkaError, ProtocolError
-from ...protocol.records.batch import (
+from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.records.batch import (
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
@@ -18,9 +18,10 @@ from ...protocol.records.batch import (
     check_crc,
     read_header,
 )
-from ...protocol.records.builder import BatchBuilder
-from ...protocol.records.compression import CompressionType, compression_name
-from ...protocol.records.record import Record, decode_records
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.records.compression import CompressionType, compression_name
+from odradek.protocol.records.record import Record, decode_records
+
 from ..text_or_base64 import bytes_as, bytes_from
 
 Json = Any

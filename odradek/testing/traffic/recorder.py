@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from ...broker.dispatch.error_responses import error_response
-from ...broker.dispatch.request import ConnectionRefusal
-from ...broker.dispatch.served import Handler
-from ...broker.dispatch.wrapped_reply import WrappedReply
-from ...protocol.codec import encode_parts
-from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.messages.structure import Message
+from odradek.broker.dispatch.error_responses import error_response
+from odradek.broker.dispatch.request import ConnectionRefusal
+from odradek.broker.dispatch.served import Handler
+from odradek.broker.dispatch.wrapped_reply import WrappedReply
+from odradek.protocol.codec import encode_parts
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.structure import Message
+
 from ..faults.selection import HELPERS_CLIENT_ID
 from .documents import request_document, response_document
 from .exchange import LazyDocument, RecordedExchange

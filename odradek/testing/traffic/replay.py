@@ -8,10 +8,11 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...protocol.api_keys import ApiKey, api
-from ...protocol.errors import ProtocolError
-from ...protocol.message_documents import Document
-from ...protocol.messages.structure import Message
+from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.message_documents import Document
+from odradek.protocol.messages.structure import Message
+
 from .differences import Comparison, Difference
 from .documents import has_secrets, message_document, request_from
 from .exchange import RecordedExchange
@@ -20,8 +21,8 @@ from .replay_plan import ReplayPlan
 from .replay_result import ReplayResult
 
 if TYPE_CHECKING:
-    from ...client.cluster.connection import BrokerConnection
-    from ...client.security.secured import Secured
+    from odradek.client.cluster.connection import BrokerConnection
+    from odradek.client.security.secured import Secured
 
 LOGIN = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 NOTHING = "no answer"
@@ -67,7 +68,7 @@ class Replayer:
 
     async def _send(self, exchange: RecordedExchange) -> None:
         """Sends a request, or notes in the result why it can't be sent."""
-        from ...client.errors import ClientError
+        from odradek.client.errors import ClientError
 
         reason = None
         try:
@@ -98,7 +99,7 @@ class Replayer:
         return None
 
     async def _connection(self, exchange: RecordedExchange) -> "BrokerConnection":
-        from ...client.cluster.connection import BrokerConnection
+        from odradek.client.cluster.connection import BrokerConnection
 
         known = self._connections.get(exchange.connection)
         if known is None:
@@ -144,8 +145,8 @@ async def replay(
     security: Mapping[str, str] | None = None,
 ) -> ReplayResult:
     """Replays against ``host:port``, see :meth:`.recording.Traffic.replay`. Raises ValueError for a wrong address."""
-    from ...client.cluster.connection import parse_address
-    from ...client.security.secured import secured_of
+    from odradek.client.cluster.connection import parse_address
+    from odradek.client.security.secured import secured_of
 
     secured = None if security is None else secured_of(security)
     return await Replayer(exchanges, parse_address(bootstrap_server), ignore, timeout_s, secured).run()

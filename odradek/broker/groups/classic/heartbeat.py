@@ -1,7 +1,8 @@
 """Heartbeat of a classic group. Source: ``GroupMetadataManager.classicGroupHeartbeatToClassicGroup``."""
 
-from ....protocol.errors import ErrorCode, KafkaError
-from ....protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+
 from ..effects import GroupEffects
 from .group import ClassicGroup
 from .states import GroupState

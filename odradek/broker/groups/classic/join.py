@@ -7,8 +7,9 @@ updateStaticMemberThenRebalanceOrCompleteJoin; KIP-345 (static members), KIP-394
 
 import logging
 
-from ....protocol.errors import ErrorCode, KafkaError
-from ....protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
+
 from ...coordinator.effects import SetTimer, Token
 from ...dispatch.request import RequestContext
 from ...timers.log_lines import quoted

@@ -5,8 +5,9 @@ Source: ``GroupMetadataManager.classicGroupLeaveToClassicGroup``; KIP-345, KIP-8
 
 import logging
 
-from ....protocol.errors import ErrorCode, KafkaError
-from ....protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
+
 from ...timers.log_lines import quoted_list
 from ..config import GroupCoordinatorConfig
 from ..effects import GroupEffects, session_key

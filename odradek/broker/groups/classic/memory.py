@@ -3,7 +3,8 @@
 Owns: the comparison with the limits. Never does: I/O. Pure. Source: ours (see :mod:`..memory`).
 """
 
-from ....protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
+
 from ..config import GroupCoordinatorConfig
 from ..memory import limit_reached
 from .group import ClassicGroup

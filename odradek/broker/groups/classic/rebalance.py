@@ -6,8 +6,9 @@ Source: ``GroupMetadataManager``, methods prepareRebalance to completeClassicGro
 
 import logging
 
-from ....protocol.errors import ErrorCode
-from ....protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
+
 from ...coordinator.effects import SetTimer, Token
 from ..config import GroupCoordinatorConfig
 from ..effects import GroupEffects, InitialJoinDue, JoinDue, SyncDue, join_key, sync_key

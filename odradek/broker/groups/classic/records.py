@@ -3,7 +3,8 @@
 Owns: the content of the records. Never does: keeping state. Pure. Source: ``GroupCoordinatorRecordHelpers``.
 """
 
-from ....protocol.messages.group_records import GroupMetadataKey, GroupMetadataValue
+from odradek.protocol.messages.group_records import GroupMetadataKey, GroupMetadataValue
+
 from ..records import GROUP_METADATA_VALUE_VERSION, CoordinatorRecord
 from .group import ClassicGroup
 

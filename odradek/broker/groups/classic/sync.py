@@ -5,8 +5,9 @@ Source: ``GroupMetadataManager.classicGroupSyncToClassicGroup``.
 
 import logging
 
-from ....protocol.errors import ErrorCode, KafkaError
-from ....protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
+
 from ...coordinator.effects import Token
 from ...timers.log_lines import quoted
 from ..config import GroupCoordinatorConfig

@@ -7,7 +7,8 @@ tryCompleteInitialRebalanceElseSchedule.
 
 import logging
 
-from ....protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
+
 from ...timers.log_lines import quoted, quoted_list
 from ..effects import GroupEffects, InitialJoinDue, JoinDue, MemberExpired, SyncDue
 from .group import ClassicGroup

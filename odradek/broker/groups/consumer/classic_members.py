@@ -8,8 +8,8 @@ must do so within its rebalance timeout. Never does: waiting. Source:
 
 import logging
 
-from ....protocol.errors import ErrorCode, KafkaError
-from ....protocol.messages.groups import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import (
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupResponse,
@@ -18,6 +18,7 @@ from ....protocol.messages.groups import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+
 from ...coordinator.effects import SetTimer, Token
 from ...timers.log_lines import quoted
 from ..classic.group import CONSUMER_PROTOCOL_TYPE

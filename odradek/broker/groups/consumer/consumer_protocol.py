@@ -6,9 +6,10 @@ Source: ``ConsumerProtocol``.
 
 from collections.abc import Mapping
 
-from ....protocol.errors import ProtocolError
-from ....protocol.internal_records.consumer_protocol import decode_embedded, embedded_version, encode_embedded
-from ....protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.internal_records.consumer_protocol import decode_embedded, embedded_version, encode_embedded
+from odradek.protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+
 from .assignors.interface import TopicId
 from .topics import GroupTopics
 

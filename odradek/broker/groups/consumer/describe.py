@@ -2,9 +2,10 @@
 
 from collections.abc import Generator, Iterable
 
-from ....protocol.errors import ErrorCode, KafkaError
-from ....protocol.java_hash import in_hash_map_order
-from ....protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_hash import in_hash_map_order
+from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
+
 from .assignors.hash_order import partition_order
 from .assignors.interface import TopicId
 from .fencing import existing_group

@@ -6,8 +6,9 @@ consumerGroupStaticMemberGroupLeave, consumerGroupFenceMembers.
 
 import logging
 
-from ....protocol.errors import ErrorCode, KafkaError
-from ....protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+
 from ...timers.log_lines import quoted
 from ..effects import (
     ConsumerGroupTimerEvent,

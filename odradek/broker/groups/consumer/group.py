@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from ....protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ..memory import GroupMemory
 from .assignors.interface import Assignment, TopicId
 from .member import ConsumerGroupMember, MemberState, PartitionEpochs

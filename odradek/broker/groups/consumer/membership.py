@@ -6,7 +6,8 @@ getOrMaybeSubscribeDynamicConsumerGroupMember, getOrMaybeSubscribeStaticConsumer
 
 import logging
 
-from ....protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ..memory import limit_reached
 from ..records import CoordinatorRecord
 from .group import NO_ASSIGNMENT, ConsumerGroup

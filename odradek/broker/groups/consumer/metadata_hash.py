@@ -9,7 +9,8 @@ from struct import Struct, pack
 
 import xxhash
 
-from ....protocol.steps import Steps
+from odradek.protocol.steps import Steps
+
 from .topics import GroupTopics
 
 _INT32 = Struct("<i")

@@ -11,7 +11,8 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import NoReturn
 
-from ....protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ...coordinator.effects import SetTimer
 from ..classic.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
 from ..classic.member import ClassicMember

@@ -7,7 +7,8 @@ Source: ``ConsumerGroup``, validateOffsetCommit, createAssignmentEpochValidator,
 
 from collections.abc import Callable
 
-from ....protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from .assignors.interface import TopicId
 from .group import ConsumerGroup
 from .member import ConsumerGroupMember

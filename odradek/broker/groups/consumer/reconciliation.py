@@ -14,7 +14,8 @@ UNRELEASED_PARTITIONS  computes the next step: takes over partitions that have b
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from ....protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from .assignors.interface import TopicId
 from .group import NO_EPOCH
 from .member import NO_PARTITIONS, ConsumerGroupMember, MemberState, PartitionEpochs

@@ -5,7 +5,7 @@ Owns: the content of the records. Never does: keeping state. Source: ``GroupCoor
 
 from collections.abc import Mapping
 
-from ....protocol.messages.group_records import (
+from odradek.protocol.messages.group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataKey,
@@ -20,6 +20,7 @@ from ....protocol.messages.group_records import (
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
+
 from ..records import CoordinatorRecord
 from .assignors.interface import TopicId
 from .group import ConsumerGroup, ResolvedRegularExpression

@@ -8,7 +8,8 @@ deciding. Pure. It knows all kinds because an id belongs to one of them, and a g
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from ....protocol.messages.group_records import GroupMetadataValue
+from odradek.protocol.messages.group_records import GroupMetadataValue
+
 from ...metrics.coordinator_counts import GroupCounts
 from ..classic.registry import ClassicGroupRegistry
 from ..config import GroupCoordinatorConfig

@@ -8,8 +8,8 @@ of a member that left. A record that has nothing to change has no effect. Source
 import logging
 from typing import Any
 
-from ....protocol.errors import ProtocolError
-from ....protocol.messages.group_records import (
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.messages.group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataKey,
@@ -20,6 +20,7 @@ from ....protocol.messages.group_records import (
     ConsumerGroupTargetAssignmentMemberKey,
     ConsumerGroupTargetAssignmentMetadataKey,
 )
+
 from .group import NO_EPOCH, ConsumerGroup, ResolvedRegularExpression
 from .member import (
     LEAVE_GROUP_MEMBER_EPOCH,

@@ -8,7 +8,8 @@ updateSubscriptionMetadata.
 import logging
 from enum import Enum, auto
 
-from ....protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ..effects import GroupEffects
 from ..records import CoordinatorRecord
 from .group import METADATA_REFRESH_INTERVAL_MS, ConsumerGroup, RefreshDeadline, next_epoch

@@ -8,7 +8,8 @@ lines. Source:
 import logging
 from collections.abc import Mapping
 
-from ....protocol.steps import Steps
+from odradek.protocol.steps import Steps
+
 from ..records import CoordinatorRecord, EncodedRecord
 from .assignors.interface import A_STEP, TopicId
 from .group import ConsumerGroup

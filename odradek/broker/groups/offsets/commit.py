@@ -6,14 +6,15 @@ Source: ``OffsetMetadataManager.commitOffset``, ``deleteOffsets``; ``ClassicGrou
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Union
 
-from ....protocol.errors import ErrorCode, KafkaError
-from ....protocol.messages.group_records import OffsetCommitValue
-from ....protocol.messages.groups import (
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.group_records import OffsetCommitValue
+from odradek.protocol.messages.groups import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetDeleteRequest,
     OffsetDeleteResponse,
 )
+
 from ..classic.group import NO_TIMESTAMP, ClassicGroup
 from ..classic.states import GroupState
 from ..effects import GroupEffects

@@ -17,7 +17,8 @@ An Empty group without offsets is deleted too. Source: ``OffsetMetadataManager.c
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Union
 
-from ....protocol.messages.group_records import OffsetCommitKey
+from odradek.protocol.messages.group_records import OffsetCommitKey
+
 from ..classic.group import NO_TIMESTAMP, ClassicGroup
 from ..classic.records import group_tombstone
 from ..classic.states import GroupState

@@ -6,8 +6,9 @@ not an error.
 
 from collections.abc import Generator, Mapping
 
-from ....protocol.errors import ErrorCode, KafkaError
-from ....protocol.messages.groups import OffsetFetchResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.groups import OffsetFetchResponse
+
 from ..classic.states import GroupState
 from ..unserved import STREAMS_TYPE
 from .partition_offsets import CommittedOffset

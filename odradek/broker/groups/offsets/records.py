@@ -3,7 +3,8 @@
 Owns: the content of the records. Never does: keeping state. Pure. Source: ``GroupCoordinatorRecordHelpers``.
 """
 
-from ....protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
+from odradek.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
+
 from ..records import (
     NO_TIMESTAMP,
     OFFSET_COMMIT_VALUE_VERSION,

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from ....protocol.topic_partition import TopicPartition
-from ....storage.log.log_config import LogConfig
-from ....storage.log.log_retention import RetentionSegment, breached_segments
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.log_retention import RetentionSegment, breached_segments
 
 HORIZON_SHARE = 10
 """A segment counts as removed soon when only a tenth of retention.ms or of retention.bytes is left. For retention.ms

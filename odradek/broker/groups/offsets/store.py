@@ -9,7 +9,8 @@ Source: ``OffsetMetadataManager``.
 from collections.abc import Iterator
 from itertools import chain
 
-from ....protocol.messages.group_records import OffsetCommitValue
+from odradek.protocol.messages.group_records import OffsetCommitValue
+
 from ..records import CoordinatorRecord
 from .partition_offsets import CommittedOffset, PartitionOffsets
 from .records import offset_tombstone

@@ -3,9 +3,10 @@
 Source: ``OffsetMetadataManager.commitTransactionalOffset``, ``validateTransactionalOffsetCommit``; KIP-98, KIP-447.
 """
 
-from ....protocol.errors import ErrorCode, KafkaError
-from ....protocol.messages.group_records import OffsetCommitValue
-from ....protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.group_records import OffsetCommitValue
+from odradek.protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+
 from ...coordinator.effects import OpenTransaction
 from ..classic.group import NO_TIMESTAMP, ClassicGroup
 from ..classic.states import GroupState

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from ....protocol.internal_topics import INTERNAL_TOPICS
-from ....protocol.messages.structure import Message
-from ....storage.directory.log_directories import LogDirectories
-from ....storage.errors import StorageError
-from ....storage.files.files import Files
-from ....storage.files.meta_properties import uuid_text
+from odradek.protocol.internal_topics import INTERNAL_TOPICS
+from odradek.protocol.messages.structure import Message
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.errors import StorageError
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import uuid_text
+
 from ...config.server_config import ServerConfig
 from ...controller.broker_lifecycle import seed_metadata
 from ...metadata.service import MetadataService

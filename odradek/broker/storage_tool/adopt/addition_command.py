@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from ....protocol.wall_clock import clock_ms
-from ....storage.check.command import run
+from odradek.protocol.wall_clock import clock_ms
+from odradek.storage.check.command import run
+
 from .command import topic_configs
 
 DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)

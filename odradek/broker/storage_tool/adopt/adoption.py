@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from ....protocol.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC
-from ....storage.directory.directory_lock import LOCK_FILE, DirectoryLock
-from ....storage.directory.log_directories import LogDirectories
-from ....storage.errors import DirectoryLockedError
-from ....storage.files.file_names import STRAY_DIRECTORY_SUFFIX, partition_directory_name, renamed_directory_name
-from ....storage.files.files import READ_ONLY, Files
-from ....storage.files.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
+from odradek.protocol.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC
+from odradek.storage.directory.directory_lock import LOCK_FILE, DirectoryLock
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.errors import DirectoryLockedError
+from odradek.storage.files.file_names import STRAY_DIRECTORY_SUFFIX, partition_directory_name, renamed_directory_name
+from odradek.storage.files.files import READ_ONLY, Files
+from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
+
 from ...config.server_config import ServerConfig
 from ...controller.broker_lifecycle import seed_metadata
 from ...controller.registration import auto_created

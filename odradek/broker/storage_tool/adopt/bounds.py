@@ -6,8 +6,9 @@ formats allow values up to 2^63 - 1 and 2^31 - 1, but near these the next append
 
 from collections.abc import Iterator, Mapping
 
-from ....protocol.errors import KafkaError
-from ....storage.log.log_config import MAX_ADOPTED_OFFSET
+from odradek.protocol.errors import KafkaError
+from odradek.storage.log.log_config import MAX_ADOPTED_OFFSET
+
 from ...config.server_config import ServerConfig
 from ...config.topic_config import validate_topic_configs
 from .found import FoundPartition

@@ -13,8 +13,9 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import TypeVar
 
-from ....protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from ....storage.files.file_names import MAX_NAME_LENGTH
+from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.storage.files.file_names import MAX_NAME_LENGTH
+
 from ...coordinator.partitioning import partition_for
 from .bounds import bound_problems
 from .found import FoundDirectory, FoundIdentity, FoundPartition

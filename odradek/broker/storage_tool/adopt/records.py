@@ -9,8 +9,9 @@ Source: ReplicationControlManager, PartitionChangeBuilder; KIP-631, KIP-858, KIP
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ....protocol.messages.metadata_records import ConfigRecord, PartitionRecord, ProducerIdsRecord, TopicRecord
-from ....protocol.messages.structure import Message
+from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, ProducerIdsRecord, TopicRecord
+from odradek.protocol.messages.structure import Message
+
 from ...metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED, ELR_SUPPORTED, LATEST_METADATA_VERSION
 from ...metadata.image import DIRECTORY_UNASSIGNED, NO_LEADER, ResourceType
 from .plan import HASHED_TOPICS, AdoptedTopic, AdoptionPlan

@@ -8,11 +8,12 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ....protocol.internal_topics import INTERNAL_TOPICS
-from ....protocol.wall_clock import clock_ms
-from ....storage.files.files import Files
-from ....storage.files.meta_properties import uuid_text
-from ....storage.files.overlay_files import OverlayFiles
+from odradek.protocol.internal_topics import INTERNAL_TOPICS
+from odradek.protocol.wall_clock import clock_ms
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import uuid_text
+from odradek.storage.files.overlay_files import OverlayFiles
+
 from ...config.errors import ConfigError
 from ...config.security import refuse_unserved_security
 from ...config.server_config import ServerConfig

@@ -13,22 +13,22 @@ from itertools import islice
 from pathlib import Path
 from struct import Struct
 
-from ....protocol.errors import KafkaError, ProtocolError
-from ....protocol.internal_topics import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from ....protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
-from ....protocol.messages.structure import ZERO_UUID
-from ....protocol.records.batch import NO_PRODUCER_ID, BatchHeader
-from ....protocol.records.errors import CorruptRecordError
-from ....protocol.records.record import Record, iterate_records
-from ....storage.directory.directory_contents import FoundLog, scan_directory
-from ....storage.errors import CorruptCheckpointError, CorruptSnapshotError
-from ....storage.files.checkpoints import (
+from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.internal_topics import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
+from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.records.batch import NO_PRODUCER_ID, BatchHeader
+from odradek.protocol.records.errors import CorruptRecordError
+from odradek.protocol.records.record import Record, iterate_records
+from odradek.storage.directory.directory_contents import FoundLog, scan_directory
+from odradek.storage.errors import CorruptCheckpointError, CorruptSnapshotError
+from odradek.storage.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     ROOT_CHECKPOINTS,
     read_epoch_checkpoint,
     read_offset_checkpoint,
 )
-from ....storage.files.file_names import (
+from odradek.storage.files.file_names import (
     FUTURE_DIRECTORY_SUFFIX,
     LEADER_EPOCH_CHECKPOINT,
     LOG_SUFFIX,
@@ -37,11 +37,12 @@ from ....storage.files.file_names import (
     base_offset_of,
     parse_partition_directory,
 )
-from ....storage.files.files import READ_ONLY, Files
-from ....storage.files.meta_properties import META_PROPERTIES, parse_uuid, read_partition_metadata
-from ....storage.files.regular_files import NotRegularFileError
-from ....storage.producers.producer_snapshots import decode_snapshot
-from ....storage.segment.batch_scan import scan_batches, scan_headers
+from odradek.storage.files.files import READ_ONLY, Files
+from odradek.storage.files.meta_properties import META_PROPERTIES, parse_uuid, read_partition_metadata
+from odradek.storage.files.regular_files import NotRegularFileError
+from odradek.storage.producers.producer_snapshots import decode_snapshot
+from odradek.storage.segment.batch_scan import scan_batches, scan_headers
+
 from ...groups.records import decode_record
 from .found import FoundDirectory, FoundIdentity, FoundPartition
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ...errors import AdminError
 from ...types import TopicPartition
 from ..output import print_columns, print_json

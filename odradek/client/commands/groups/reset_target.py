@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import click
 
-from ....protocol.wall_clock import clock_ms
+from odradek.protocol.wall_clock import clock_ms
+
 from ...consumer import durations
 from ...types import TopicPartition
 from ..running import CommandError

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ....protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
+
 from ...errors import AdminError
 
 if TYPE_CHECKING:

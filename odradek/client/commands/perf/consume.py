@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ....protocol.wall_clock import clock_ms
+from odradek.protocol.wall_clock import clock_ms
+
 from ..command_config import CONSUMER, client_settings, under_flags
 from ..latencies import Latencies
 from ..running import CommandError, run

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ....protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
+
 from ...types import TopicPartition
 from ..java_errors import java_message
 from ..running import CommandError

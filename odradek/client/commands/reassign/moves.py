@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ....protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
+
 from ...errors import BrokerConnectionError
 from ..running import CommandError
 from .plan import Replica, listed

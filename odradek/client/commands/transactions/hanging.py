@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ....protocol.errors import ErrorCode
-from ....protocol.wall_clock import clock_ms
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.wall_clock import clock_ms
+
 from ...errors import AdminError
 from ...types import TopicPartition
 from ..output import print_json, print_tabbed

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....protocol.errors import ErrorCode, KafkaError
-from ....protocol.transaction_states import BY_LABEL
-from ....protocol.wall_clock import clock_ms
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.transaction_states import BY_LABEL
+from odradek.protocol.wall_clock import clock_ms
+
 from ...errors import AdminError
 from ...types import TopicPartition
 from ..output import print_json, print_tabbed

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from ....protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.errors import KafkaError, ProtocolError
+
 from ...admin.records import RecordAdmin
 from ...cluster.list_offsets import LATEST_TIMESTAMP
 from ...consumer.consumer import Consumer

@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from ....protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
+
 from ...errors import AuthenticationError, ClientError, TransactionTimeoutError
 from ...producer.producer import Producer
 from ...types import RecordMetadata

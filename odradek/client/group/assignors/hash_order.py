@@ -3,7 +3,8 @@
 Owns: that set. Never does: I/O. Source: ``java.util.HashSet``, ``TopicPartition.hashCode``.
 """
 
-from ....protocol.java_hash import INITIAL_BUCKETS, grown_buckets, hash_bucket, java_hash_code
+from odradek.protocol.java_hash import INITIAL_BUCKETS, grown_buckets, hash_bucket, java_hash_code
+
 from ...types import TopicPartition
 
 

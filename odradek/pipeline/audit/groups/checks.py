@@ -6,10 +6,11 @@ Pure. Each check is a function that yields findings. catalogue_groups.py describ
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ....protocol.internal_topics import OFFSETS_TOPIC
-from ....protocol.java_hash import java_hash_code
-from ....protocol.topic_partition import TopicPartition
-from ....storage.files.meta_properties import uuid_text
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.java_hash import java_hash_code
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.files.meta_properties import uuid_text
+
 from ...directories.cluster_metadata import DirectoryMetadata
 from ..findings import Finding
 from .burrow import Status, has_rewound

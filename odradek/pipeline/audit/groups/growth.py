@@ -5,7 +5,8 @@ Pure.
 
 from collections.abc import Mapping
 
-from ....protocol.records.record import Record
+from odradek.protocol.records.record import Record
+
 from ...tables.group_messages import commit_key, group_message
 from .facts import GroupGrowth
 from .record_store import KeyRecords

@@ -8,8 +8,9 @@ whenever and wherever it is audited.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ....protocol.topic_partition import TopicPartition
-from ....storage.files.meta_properties import uuid_text
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.files.meta_properties import uuid_text
+
 from ...engine.engines import run_tasks
 from ...engine.job import Job
 from ..tasks import AuditTask, PartitionReport

@@ -8,14 +8,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from ....protocol.errors import KafkaError
-from ....protocol.records.batch import BatchHeader, read_header
-from ....protocol.records.record import iterate_records
-from ....storage.errors import CorruptCheckpointError, CorruptIndexError
-from ....storage.files.checkpoints import read_epoch_checkpoint
-from ....storage.files.file_names import LEADER_EPOCH_CHECKPOINT, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, segment_path
-from ....storage.segment.offset_index import OffsetIndex
-from ....storage.segment.time_index import TimeIndex
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import BatchHeader, read_header
+from odradek.protocol.records.record import iterate_records
+from odradek.storage.errors import CorruptCheckpointError, CorruptIndexError
+from odradek.storage.files.checkpoints import read_epoch_checkpoint
+from odradek.storage.files.file_names import (
+    LEADER_EPOCH_CHECKPOINT,
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    segment_path,
+)
+from odradek.storage.segment.offset_index import OffsetIndex
+from odradek.storage.segment.time_index import TimeIndex
+
 from ...decode.damage import Damage
 from ...decode.segment_chunks import read_chunks
 from ...directories.file_access import PathFiles, is_gone, read_file

@@ -10,9 +10,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ....protocol.internal_topics import OFFSETS_TOPIC
-from ....protocol.topic_partition import TopicPartition
-from ....storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT
+
 from ...decode.checked_headers import read_headers
 from ...decode.damage import Damage
 from ...directories.cluster_metadata import DirectoryMetadata

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ....protocol.errors import KafkaError
-from ....protocol.records.control import ControlRecordType, control_record_type
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.control import ControlRecordType, control_record_type
+
 from ...decode.batch_table import BatchTable
 from ...decode.records import DecodedRecords
 from ...tables.group_messages import has_offset_commit_key

@@ -6,12 +6,13 @@ unknown types and versions are counted. Source: Kafka's GroupCoordinatorRecordSe
 
 from bisect import bisect_right
 
-from ....protocol.internal_records.coordinator_serde import CoordinatorRecordType
-from ....protocol.internal_records.legacy_offsets import offset_commit_value
-from ....protocol.messages.group_records import GroupMetadataValue, OffsetCommitValue
-from ....protocol.messages.structure import ZERO_UUID
-from ....protocol.records.record import Record
-from ....storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
+from odradek.protocol.internal_records.coordinator_serde import CoordinatorRecordType
+from odradek.protocol.internal_records.legacy_offsets import offset_commit_value
+from odradek.protocol.messages.group_records import GroupMetadataValue, OffsetCommitValue
+from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.records.record import Record
+from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
+
 from ...decode.batch_table import BatchTable
 from ...decode.records import DecodedRecords
 from ...tables.group_messages import GroupKind, GroupMessage, commit_key, group_message, kind_of

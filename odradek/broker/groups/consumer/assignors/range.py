@@ -8,7 +8,8 @@ owns the same partition numbers of every topic (co-partitioning). Source:
 
 from collections.abc import Sequence
 
-from .....protocol.steps import Steps, run_to_end
+from odradek.protocol.steps import Steps, run_to_end
+
 from .interface import (
     A_STEP,
     GroupAssignment,

@@ -5,7 +5,8 @@ input, equal output; balance comes before stickiness. Source:
 ``org.apache.kafka.coordinator.group.assignor.UniformAssignor``.
 """
 
-from .....protocol.steps import Steps, run_to_end
+from odradek.protocol.steps import Steps, run_to_end
+
 from .interface import GroupAssignment, GroupSpec, SubscribedTopicDescriber
 from .uniform_heterogeneous import assign_heterogeneous
 from .uniform_homogeneous import assign_homogeneous

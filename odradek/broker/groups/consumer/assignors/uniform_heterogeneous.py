@@ -8,8 +8,9 @@ Kafka's ``UniformHeterogeneousAssignmentBuilder``.
 from collections.abc import Iterable
 from struct import Struct
 
-from .....protocol.java_hash import hash_map_order_steps
-from .....protocol.steps import Steps
+from odradek.protocol.java_hash import hash_map_order_steps
+from odradek.protocol.steps import Steps
+
 from .interface import (
     A_STEP,
     Assignment,

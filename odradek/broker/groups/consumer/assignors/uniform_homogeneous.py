@@ -9,8 +9,9 @@ used here.
 from collections.abc import Mapping
 from itertools import islice
 
-from .....protocol.java_hash import hash_map_order_steps
-from .....protocol.steps import Steps
+from odradek.protocol.java_hash import hash_map_order_steps
+from odradek.protocol.steps import Steps
+
 from .hash_order import partition_order, topic_map_order, topic_set_order
 from .interface import (
     A_STEP,
