@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -157,6 +158,15 @@ def test_nohup_keeps_it_alive(tmp_path: Path) -> None:
         assert broker.log().count("stopped cleanly") == 1
 
 
+@pytest.fixture
+def hang_ups_are_heard() -> Iterator[None]:
+    """Under ``nohup`` SIGHUP is ignored, and a process inherits that from its parent."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hang_ups_are_heard")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     with OurBroker(tmp_path) as broker:
