@@ -77,7 +77,7 @@ async def session(servers: str, journal: FireJournal, specification: Specificati
 
 
 def is_cancelled() -> bool:
-    """Whether somebody has cancelled the current task."""
+    """Whether the current task is to be cancelled."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
