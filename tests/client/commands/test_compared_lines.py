@@ -3,6 +3,8 @@
 The tables are in ``compared/``. Each runs against two fresh brokers; see ``compared_lines``.
 """
 
+import base64
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -49,6 +51,22 @@ def tools(directory: Path) -> Iterator[KafkaTools]:
         yield tools
 
 
+def broker_with_ids_in_order(place: Path, configs: dict[str, str]) -> OurBroker:
+    """A broker whose first log directory has the lower id. Ids are random, and of directories that are equally full the
+    one with the lowest id gets the next partition.
+    """
+    while True:
+        broker = OurBroker(place, configs)
+        broker.start()
+        texts = [(Path(path) / "meta.properties").read_text() for path in configs["log.dirs"].split(",")]
+        ids = [base64.urlsafe_b64decode(text.partition("directory.id=")[2].split()[0] + "==") for text in texts]
+        broker.stop()
+        if ids == sorted(ids):
+            return broker
+        for path in configs["log.dirs"].split(","):
+            shutil.rmtree(path)
+
+
 @pytest.fixture
 def brokers(table: Path, tmp_path: Path) -> Iterator[tuple[OurBroker, OurBroker]]:
     """Two brokers that are alike, each with two log directories."""
@@ -59,7 +77,7 @@ def brokers(table: Path, tmp_path: Path) -> Iterator[tuple[OurBroker, OurBroker]
             place.mkdir()
             dirs = f"{place / 'kraft-combined-logs'},{place / 'kraft-second-logs'}"
             configs = {**SETTINGS, **MORE_SETTINGS.get(table.stem, {}), "log.dirs": dirs}
-            made.append(running.enter_context(OurBroker(place, configs)))
+            made.append(running.enter_context(broker_with_ids_in_order(place, configs)))
         yield made[0], made[1]
 
 
