@@ -3,36 +3,13 @@
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
 
+from cluster.damaged_batch import LENGTH, change_byte, fill
 from odradek.broker.timers.work import KINDS
-from odradek.protocol.records.batch import iterate_headers
 from odradek.testing.cluster import KafkaCluster
 from support.eventually import eventually
 
 pytestmark = pytest.mark.ci
-
-RECORDS = 6
-DAMAGED = 4
-"""The offset of the batch whose length is changed."""
-
-
-def fill(cluster: KafkaCluster, topic: str) -> None:
-    """Writes one batch for each record."""
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0})
-    for number in range(RECORDS):
-        producer.produce(topic, f"record {number}".encode())
-        assert producer.flush(60) == 0
-
-
-def change_length(log: Path, by: int) -> None:
-    """Adds to the last byte of the length field of the batch at offset DAMAGED."""
-    data = bytearray(log.read_bytes())
-    (position,) = (at for at, header in iterate_headers(data) if header.base_offset == DAMAGED)
-    data[position + 11] += by
-    with log.open("r+b") as file:
-        file.seek(position + 11)
-        file.write(data[position + 11 : position + 12])
 
 
 @pytest.mark.parametrize("by", [1, -1, 64])
@@ -50,15 +27,15 @@ def test_a_changed_length_stops_one_partition_until_it_is_right_again(
         follower.kill()
         cluster.wait_until(lambda: cluster.leader_of("other") is leader)
         for topic in ("damaged", "other"):
-            fill(cluster, topic)
+            fill(cluster.bootstrap_servers, topic)
         log = leader.log_dir / "damaged-0" / f"{0:020}.log"
         healthy = log.read_bytes()
-        change_length(log, by)
+        change_byte(log, LENGTH, by)
         failures = KINDS["replica-fetch"].failures
         follower.start()
         cluster.wait_until_in_sync("other")
         eventually("it is counted", lambda: KINDS["replica-fetch"].failures > failures + 1)
-        fill(cluster, "other")
+        fill(cluster.bootstrap_servers, "other")
         assert follower.is_running
         assert cluster.in_sync_replicas_of("damaged") == [leader]
         log.write_bytes(healthy)
