@@ -284,9 +284,10 @@ class LoadAlone(Load):
         broker = self._broker
         host = same_name("localhost", self.rounds)
         self.attempt("a quota is set", lambda: self.limit("connection_creation_rate", "ip", host, 1000))
-        self.attempt("a quota is set", lambda: self.limit("producer_byte_rate", "client-id", "slow", 200_000))
+        self.attempt("a quota is set", lambda: self.limit("producer_byte_rate", "client-id", "slow", 100_000))
         self.attempt("a topic is created", lambda: self.create(topic, 2, 1))
-        self.attempt("slow records are written", lambda: self.produce_at_once(topic, **{"client.id": "slow"}))
+        self.attempt("records are written at once", lambda: self.produce_at_once(topic))
+        self.attempt("a producer is throttled", lambda: self.produce_until_throttled(topic))
         broker.disk_is_full = True
         self.attempt("the disk is full", lambda: Asking(broker.port).produce(topic, 0, b"refused") != 0)
         broker.disk_is_full = False
@@ -298,6 +299,18 @@ class LoadAlone(Load):
         for _ in range(LINES):
             logging.getLogger("odradek.broker").info("a line that is written too often")
         self.attempt("a topic is deleted", lambda: self.delete(topic))
+
+    def produce_until_throttled(self, topic: str) -> bool:
+        """Large batches from one connection until it is muted, and one more after that."""
+        throttled: list[object] = []
+        settings = {"client.id": "slow", "linger.ms": 0, "throttle_cb": throttled.append}
+        producer = Producer({**self.settings, **settings})
+        while not throttled:
+            producer.produce(topic, LARGE, partition=0)
+            if producer.flush(PATIENCE_S):
+                return False
+        producer.produce(topic, LARGE, partition=0)
+        return producer.flush(PATIENCE_S) == 0
 
     def limit(self, key: str, kind: str, name: str, value: float) -> bool:
         """Sets a quota."""

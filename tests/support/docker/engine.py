@@ -156,6 +156,7 @@ def install(*packages: str) -> None:
         raise EngineMissingError(f"not installed: {names}, and apt-get is missing")
     command = ["apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300", *packages]
     if _apt(*command).returncode != 0:
+        _apt("dpkg", "--configure", "-a")  # an image that was taken during an installation needs this first
         _apt("apt-get", "update")
         result = _apt(*command)
         if result.returncode != 0:
