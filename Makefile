@@ -173,7 +173,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-## messages: generate protocol/messages/ anew from the table in protocol/data/
+## messages: generate protocol/messages/ anew from the table in protocol/apis/data/
 messages: $(VENV)/.installed-dev
 	$(BIN)/python -m odradek.protocol.generate
 

@@ -16,13 +16,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from odradek.broker.acls.acl import ANONYMOUS, AclOperation, AclPermission, AclResourceType, PatternType
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import MetadataRequest
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.messages.security import CreateAclsRequest
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.security.acl import ANONYMOUS, AclOperation, AclPermission, AclResourceType, PatternType
 from support.brokers.our_broker import OurBroker
 from support.brokers.processor_time import cpu_seconds
 from support.kafka.real_kafka import RealKafka

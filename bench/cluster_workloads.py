@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient, ClusterMetadata, NewTopic, Partit
 
 import workloads
 from cluster_brokers import BROKERS, Cluster
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages.headers import ResponseHeader

@@ -23,7 +23,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 import brokers
 from brokers import Running
-from odradek.testing.certificates import CertificateAuthority
+from odradek.testing.security.certificates import CertificateAuthority
 from support.brokers.free_ports import free_port
 from support.kafka.java import kafka_libs
 

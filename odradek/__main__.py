@@ -221,7 +221,7 @@ def unknown(arguments: list[str]) -> int:
     """Says what to use in place of a command that does not exist. Returns the exit code."""
     from difflib import get_close_matches
 
-    from .client.commands.absent_tools import COMMAND_OF_WORD, instead_of
+    from odradek.client.commands.absent_tools import COMMAND_OF_WORD, instead_of
 
     given = arguments[0]
     if given.startswith("-"):

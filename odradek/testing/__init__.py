@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # By its full name: mypy also meets this file as the package of tests/testing.
-    from odradek.testing.cluster import KafkaCluster
-    from odradek.testing.in_process import InProcessBroker
-    from odradek.testing.secured import BrokerSecurity, SecuredBroker
+    from odradek.testing.broker.in_process import InProcessBroker
+    from odradek.testing.clusters.cluster import KafkaCluster
+    from odradek.testing.security.secured import BrokerSecurity, SecuredBroker
     from odradek.testing.traffic.recording import Traffic
 
 __all__ = ["BrokerSecurity", "InProcessBroker", "KafkaCluster", "SecuredBroker", "Traffic"]
 
 MODULES = {
-    "BrokerSecurity": "secured",
-    "InProcessBroker": "in_process",
-    "KafkaCluster": "cluster",
-    "SecuredBroker": "secured",
+    "BrokerSecurity": "security.secured",
+    "InProcessBroker": "broker.in_process",
+    "KafkaCluster": "clusters.cluster",
+    "SecuredBroker": "security.secured",
     "Traffic": "traffic.recording",
 }
 """Public name -> the module of this package that defines it."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-from .config_values import ConfigValue, config_text
+from .broker.config_values import ConfigValue, config_text
 from .faults.selection import HELPERS_CLIENT_ID
 
 if TYPE_CHECKING:

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .options import ADDRESS_OPTION, IMAGE_OPTION
+from .fixtures.options import ADDRESS_OPTION, IMAGE_OPTION
 
 if TYPE_CHECKING:
-    from .cluster import KafkaCluster
-    from .config_values import ConfigValue
-    from .elsewhere import BrokerElsewhere
-    from .in_process import InProcessBroker
-    from .ready_clients import AiokafkaClients, ConfluentKafkaClients, KafkaPythonClients
-    from .secured import BrokerSecurity
+    from .broker.config_values import ConfigValue
+    from .broker.in_process import InProcessBroker
+    from .clusters.cluster import KafkaCluster
+    from .container.elsewhere import BrokerElsewhere
+    from .fixtures.ready_clients import AiokafkaClients, ConfluentKafkaClients, KafkaPythonClients
+    from .security.secured import BrokerSecurity
 
 IMAGE_INI_OPTION = "kafka_image"
 CONFIGS_OPTION = "kafka_configs"
@@ -78,7 +78,7 @@ def kafka_configs(pytestconfig: pytest.Config) -> "Mapping[str, ConfigValue]":
     """The configs of the brokers of all tests, by Kafka's keys, from the ini option ``kafka_configs``. Override this
     fixture to compute them.
     """
-    from .marks import configs_of_lines
+    from .fixtures.marks import configs_of_lines
 
     return configs_of_lines(pytestconfig.getini(CONFIGS_OPTION))
 
@@ -101,7 +101,7 @@ def _kafka_thread(
         elif image:
             yield _broker_elsewhere(_container(at_end, image, kafka_configs))
         else:
-            from .in_process import InProcessBroker
+            from .broker.in_process import InProcessBroker
 
             broker = InProcessBroker()
             at_end.callback(broker.stop)
@@ -109,14 +109,14 @@ def _kafka_thread(
 
 
 def _broker_elsewhere(address: str) -> "BrokerElsewhere":
-    from .elsewhere import BrokerElsewhere
+    from .container.elsewhere import BrokerElsewhere
 
     return BrokerElsewhere(address)
 
 
 def _container(at_end: ExitStack, image: str, configs: "Mapping[str, ConfigValue]") -> str:
     """Starts a container with a broker; returns the address. The tests that need it fail if there is none."""
-    from .container import ContainerError, broker_in_container
+    from .container.container import ContainerError, broker_in_container
 
     try:
         return at_end.enter_context(broker_in_container(image, configs))
@@ -136,8 +136,8 @@ def kafka(
     with ``--kafka-image`` one in a container, without its topics and groups; tests that use faults, ``advance`` or
     anything else that needs an in-process broker are skipped.
     """
-    from .in_process import InProcessBroker
-    from .marks import topics_and_configs
+    from .broker.in_process import InProcessBroker
+    from .fixtures.marks import topics_and_configs
 
     broker = _kafka_thread
     topics, configs = topics_and_configs(request.node)
@@ -155,7 +155,7 @@ def kafka(
 @pytest.fixture
 def kafka_python_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iterator[KafkaPythonClients]":
     """Makes clients of kafka-python for the broker of the fixture ``kafka``, and closes them at the test's end."""
-    from .ready_clients import KafkaPythonClients
+    from .fixtures.ready_clients import KafkaPythonClients
 
     with ExitStack() as at_end:
         yield KafkaPythonClients(kafka.bootstrap_servers, at_end)
@@ -164,7 +164,7 @@ def kafka_python_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iterato
 @pytest.fixture
 def confluent_kafka_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iterator[ConfluentKafkaClients]":
     """Makes clients of confluent-kafka for the broker of the fixture ``kafka``, and closes them at the test's end."""
-    from .ready_clients import ConfluentKafkaClients
+    from .fixtures.ready_clients import ConfluentKafkaClients
 
     with ExitStack() as at_end:
         yield ConfluentKafkaClients(kafka.bootstrap_servers, at_end)
@@ -173,7 +173,7 @@ def confluent_kafka_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iter
 @pytest.fixture
 def aiokafka_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "AiokafkaClients":
     """Makes clients of aiokafka for the broker of the fixture ``kafka``; start and stop each with ``async with``."""
-    from .ready_clients import AiokafkaClients
+    from .fixtures.ready_clients import AiokafkaClients
 
     return AiokafkaClients(kafka.bootstrap_servers)
 
@@ -183,7 +183,7 @@ def kafka_broker(
     tmp_path_factory: pytest.TempPathFactory, kafka_configs: "Mapping[str, ConfigValue]"
 ) -> "Iterator[InProcessBroker]":
     """One broker for the whole test run. Tests share its data, so each test needs its own topics and groups."""
-    from .in_process import InProcessBroker
+    from .broker.in_process import InProcessBroker
 
     with InProcessBroker(tmp_path_factory.mktemp("kafka_broker"), kafka_configs) as broker:
         yield broker
@@ -194,7 +194,7 @@ def kafka_module_broker(
     tmp_path_factory: pytest.TempPathFactory, kafka_configs: "Mapping[str, ConfigValue]"
 ) -> "Iterator[InProcessBroker]":
     """One broker for the tests of a module, empty at its first test. It is another one than that of ``kafka``."""
-    from .in_process import InProcessBroker
+    from .broker.in_process import InProcessBroker
 
     with InProcessBroker(tmp_path_factory.mktemp("kafka_module_broker"), kafka_configs) as broker:
         yield broker
@@ -212,7 +212,7 @@ def kafka_broker_factory(
     ``security=BrokerSecurity(...)`` gives the broker TLS, users and ACLs; ``security=True`` takes the defaults of that
     class. The broker is then a ``SecuredBroker``: ``broker.client("alice")`` has the settings for each client library.
     """
-    from .in_process import InProcessBroker
+    from .broker.in_process import InProcessBroker
 
     brokers: list[InProcessBroker] = []
 
@@ -221,7 +221,7 @@ def kafka_broker_factory(
     ) -> InProcessBroker:
         directory = tmp_path_factory.mktemp("kafka_broker")
         if security:
-            from .secured import SecuredBroker
+            from .security.secured import SecuredBroker
 
             broker: InProcessBroker = SecuredBroker(directory, configs, None if security is True else security)
         else:
@@ -240,7 +240,7 @@ def kafka_broker_factory(
 @pytest.fixture
 def kafka_cluster() -> "Iterator[KafkaCluster]":
     """A clean cluster of three brokers for this test. Its data is removed at the end of the test."""
-    from .cluster import KafkaCluster
+    from .clusters.cluster import KafkaCluster
 
     with KafkaCluster(brokers=3) as cluster:
         yield cluster
@@ -253,7 +253,7 @@ def kafka_cluster_factory(tmp_path_factory: pytest.TempPathFactory) -> "Iterator
     ``configs`` map Kafka's keys to a str, int, float or bool, for all brokers and the controller; ``racks`` has
     ``broker.rack`` of each broker. All arguments may be left out. All clusters are stopped at the end of the test.
     """
-    from .cluster import KafkaCluster
+    from .clusters.cluster import KafkaCluster
 
     clusters: list[KafkaCluster] = []
 

@@ -21,7 +21,7 @@ from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.replicas.writer_threads import WriterThreads
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.slices import Slices, slice_clock_ms
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import KafkaError

@@ -1,8 +1,8 @@
 """Metadata snapshots with any number of partitions."""
 
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.replay import replay
-from odradek.broker.metadata.snapshot import encode_snapshot
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.image.replay import replay
+from odradek.broker.metadata.log.snapshot import encode_snapshot
 from odradek.protocol.messages.metadata_records import FeatureLevelRecord, PartitionRecord, TopicRecord
 from odradek.protocol.messages.structure import Message
 

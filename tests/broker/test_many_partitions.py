@@ -10,6 +10,7 @@ import pytest
 
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.fetch import FetchRequest
@@ -17,8 +18,7 @@ from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.structure import ZERO_UUID, Message
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.protocol.wall_clock import clock_ms
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.heavy_requests import create
 from support.brokers.neighbour import Line
 

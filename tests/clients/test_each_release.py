@@ -17,8 +17,8 @@ from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 from kafka.structs import OffsetAndMetadata
 
 from odradek.broker.dispatch.served import SERVED
-from odradek.protocol.api_keys import ApiKey
-from odradek.testing.in_process import InProcessBroker
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.python_clients import learn_partitions
 
 Release = tuple[int, ...]

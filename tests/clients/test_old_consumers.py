@@ -12,7 +12,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from odradek.client.cluster.connection import BrokerConnection
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.records.compression import CompressionType
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 
 WAIT_MS = 60_000
 START_MS = 1_700_000_000_000

@@ -13,7 +13,7 @@ import pytest
 
 from odradek.broker.config.authorizer import STANDARD_AUTHORIZER
 from odradek.testing import InProcessBroker
-from odradek.testing.certificates import CertificateAuthority
+from odradek.testing.security.certificates import CertificateAuthority
 from support.security.tls_files import ALICE_PRINCIPAL, TlsFiles, tls_files
 
 WAIT_S = 60

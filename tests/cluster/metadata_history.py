@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage, PartitionImage
-from odradek.broker.metadata.log_reader import checked_records
-from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage, PartitionImage
+from odradek.broker.metadata.image.replay import replay
+from odradek.broker.metadata.log.log_reader import checked_records
 from odradek.protocol.messages.metadata_records import PartitionChangeRecord, PartitionRecord
 from odradek.protocol.records.batch import iterate_headers
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 
-from odradek.broker.acls.acl import CLUSTER_NAME, Acl, AclOperation, AclPermission, AclResourceType, PatternType
 from odradek.protocol.messages.groups import FindCoordinatorRequest
 from odradek.protocol.messages.metadata import MetadataRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.security.acl import CLUSTER_NAME, Acl, AclOperation, AclPermission, AclResourceType, PatternType
 from parity.authorization_questions import QUESTIONS
 from parity.secured import (
     ADMIN,

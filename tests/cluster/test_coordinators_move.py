@@ -11,7 +11,6 @@ from confluent_kafka.admin import AdminClient
 from cluster.plain_clients import create_topic
 from odradek.broker.network.node_client import NodeClient
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
 from odradek.protocol.messages.transactions import (
     EndTxnRequest,
@@ -19,6 +18,7 @@ from odradek.protocol.messages.transactions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from support.brokers.our_cluster import OurCluster
 from support.eventually import eventually
 

@@ -6,7 +6,7 @@ import pytest
 
 from cluster.damaged_batch import LENGTH, change_byte, fill
 from odradek.broker.timers.work import KINDS
-from odradek.testing.cluster import KafkaCluster
+from odradek.testing.clusters.cluster import KafkaCluster
 from support.eventually import eventually
 
 pytestmark = pytest.mark.ci

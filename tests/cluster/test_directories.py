@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.metadata.image import NO_LEADER, MetadataDelta, MetadataImage
-from odradek.broker.metadata.log_reader import plain_records
-from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.image.image import NO_LEADER, MetadataDelta, MetadataImage
+from odradek.broker.metadata.image.replay import replay
+from odradek.broker.metadata.log.log_reader import plain_records
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.metadata import MetadataRequest

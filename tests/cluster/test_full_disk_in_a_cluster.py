@@ -16,7 +16,7 @@ from confluent_kafka import KafkaError, Message, Producer
 from cluster.fire.our_broker import FireBroker
 from cluster.metadata_history import MetadataHistory
 from cluster.plain_clients import create_topic, produce_numbers
-from odradek.broker.metadata.image import DIRECTORY_LOST, PartitionImage
+from odradek.broker.metadata.image.image import DIRECTORY_LOST, PartitionImage
 from support.brokers.asking import Asking
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually

@@ -9,9 +9,9 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from cluster.plain_clients import produce_numbers
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.observer_log import ObserverLog
-from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.image.replay import replay
+from odradek.broker.metadata.log.observer_log import ObserverLog
 from odradek.protocol.records.batch import iterate_headers
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.metadata_service import NOW_MS

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.metadata.log_reader import plain_records
+from odradek.broker.metadata.log.log_reader import plain_records
 from odradek.protocol.messages.metadata_records import RegisterBrokerRecord
 from odradek.protocol.records.batch import iterate_headers
 from support.brokers.our_broker import OurBroker

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from cluster.plain_clients import create_topic
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.groups import FindCoordinatorRequest
 from odradek.protocol.messages.metadata import (
@@ -25,6 +24,7 @@ from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import ListPartitionReassignmentsRequest
 from odradek.protocol.messages.transactions import DescribeProducersRequest
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from support.brokers.asking import NOW_MS, Asking

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from cluster.fire.cluster import KAFKA, OURS, FireCluster
 from cluster.fire.replicas import until_equal
 from cluster.reassignment import reassign
-from odradek.broker.metadata.image import NO_LEADER, PartitionImage
+from odradek.broker.metadata.image.image import NO_LEADER, PartitionImage
 from support.eventually import eventually
 from support.kafka.java import java_or_skip
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from odradek.testing.elsewhere import BrokerElsewhere
+from odradek.testing.container.elsewhere import BrokerElsewhere
 from support.docker.engine import Engine, EngineMissingError, install
 from support.eventually import eventually
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.testing.certificates import CertificateAuthority
+from odradek.testing.security.certificates import CertificateAuthority
 from support.docker.engine import Engine
 from support.kafka.java import compiled, fetched, jar_arguments, java_or_skip
 from systems.python_environment import environment

@@ -20,6 +20,7 @@ from door.rules import CHECKPOINTS, violations
 from door.snapshot import differences, take_snapshot
 from door.topics import Plan
 from door.workload import CONFIGS, create, fill
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
@@ -31,9 +32,8 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.record import iterate_records
-from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.dump.decoders import Typed, metadata_record
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 
 METADATA = "__cluster_metadata-0"
 LOG = f"{0:020d}.log"

@@ -16,9 +16,9 @@ from door.transactions import fill_with_transactions
 from door.workload import CONFIGS, fill
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import log_config_for
-from odradek.broker.metadata.format import QuorumState
+from odradek.broker.metadata.log.format import QuorumState
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.records.batch import ATTRIBUTES_POSITION, LOG_APPEND_TIME_FLAG
-from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.dump.segment_scan import Batch, LogFile
 from odradek.storage.files.checkpoints import read_offset_checkpoint, write_offset_checkpoint
 from odradek.storage.files.files import Files

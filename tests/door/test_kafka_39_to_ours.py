@@ -14,13 +14,13 @@ from door.snapshot import differences, take_snapshot
 from door.topics import LIVING, PLANS, Plan
 from door.transactions import MIXED, fill_with_transactions
 from door.workload import CONFIGS, TIMEOUT_S, Producers, create
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.messages.metadata_records import (
     FeatureLevelRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
 )
-from odradek.protocol.wall_clock import clock_ms
 from support.brokers.our_broker import OurBroker
 from support.door.metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset, metadata_records
 from support.kafka.java import OLD_KAFKA_VERSION, java_or_skip

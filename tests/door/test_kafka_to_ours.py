@@ -16,7 +16,7 @@ from door.snapshot import differences
 from door.transactions import Seen, assert_shown_right, end_the_open_one, fill_with_transactions, look
 from door.two_brokers import Door, Way
 from door.workload import CONFIGS, fill, fill_more
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 from support.door.metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset
 from support.eventually import eventually
 from support.kafka.java import java_or_skip

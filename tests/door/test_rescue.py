@@ -16,8 +16,8 @@ import pytest
 from door.snapshot import Seen, Snapshot, take_snapshot
 from door.transactions import GROUP, MIXED, OPEN, fill_with_transactions
 from door.workload import CONFIGS, fill
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.messages.metadata_records import FeatureLevelRecord
-from odradek.protocol.wall_clock import clock_ms
 from support.door.metadata import metadata_records
 from support.door.rescue import Adopted, adopt, fingerprint, lose_metadata
 from support.door.rescued_reading import (

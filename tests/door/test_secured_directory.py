@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.acls.acl import Acl, AclOperation, AclPermission, AclResourceType, PatternType
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest, DescribeClientQuotasRequest
 from odradek.protocol.messages.security import (
@@ -23,6 +22,7 @@ from odradek.protocol.messages.security import (
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from odradek.protocol.security.acl import Acl, AclOperation, AclPermission, AclResourceType, PatternType
 from odradek.protocol.security.scram import MECHANISMS, salted_password
 from parity.authorization_names import TOPICS
 from parity.authorization_questions import QUESTIONS

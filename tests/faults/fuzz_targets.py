@@ -17,15 +17,22 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from jwt.algorithms import OKPAlgorithm
 
-from odradek.broker.authentication.bearer_token import BearerToken, TokenRefusal
-from odradek.broker.authentication.mechanism import Authenticated, Mechanisms
-from odradek.broker.authentication.oauthbearer import OAuthBearerExchange
-from odradek.broker.authentication.plain import PlainExchange
-from odradek.broker.authentication.sasl_server import OtherAnswers, Part, SaslServer, SaslState, Session, Success
-from odradek.broker.authentication.scram import ScramAccount, ScramExchange
-from odradek.broker.authentication.signed_tokens import TokenRules, key_id_of, parse_jwks, validate_signed
-from odradek.broker.authentication.unsecured_tokens import UnsecuredRules, validate_unsecured
 from odradek.broker.network.connection import Connection
+from odradek.broker.security.authentication.bearer_token import BearerToken, TokenRefusal
+from odradek.broker.security.authentication.mechanism import Authenticated, Mechanisms
+from odradek.broker.security.authentication.oauthbearer import OAuthBearerExchange
+from odradek.broker.security.authentication.plain import PlainExchange
+from odradek.broker.security.authentication.sasl_server import (
+    OtherAnswers,
+    Part,
+    SaslServer,
+    SaslState,
+    Session,
+    Success,
+)
+from odradek.broker.security.authentication.scram import ScramAccount, ScramExchange
+from odradek.broker.security.authentication.signed_tokens import TokenRules, key_id_of, parse_jwks, validate_signed
+from odradek.broker.security.authentication.unsecured_tokens import UnsecuredRules, validate_unsecured
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.metadata import ApiVersionsRequest

@@ -7,10 +7,10 @@ so that frames refer to the topics and groups of earlier ones, and valid frames 
 import random
 
 from odradek.broker.dispatch.served import ANNOUNCED, served_versions
-from odradek.protocol.api_keys import api
+from odradek.protocol.apis.api_keys import api
 from odradek.protocol.codec import Message
 from odradek.protocol.codec.header import encode_request
-from odradek.protocol.framing import SIZE
+from odradek.protocol.framing.frames import SIZE
 from support.data.messages import MessageGenerator
 
 NAMES = ("a", "b", "group-1", "group-2", "member", "", "__consumer_offsets", "bad name", "x" * 250, "\U0001f9f5")

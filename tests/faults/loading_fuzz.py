@@ -21,12 +21,12 @@ from faults.metadata_lives import MetadataLives
 from odradek.broker.coordinator.loading import UnloadableRecordError, load_steps
 from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.replicas.partitions import Partitions
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import KafkaError, ProtocolError
-from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages import consumer_groups, groups, transactions
 from odradek.protocol.messages.structure import Message
+from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from support.data.mutated_records import (

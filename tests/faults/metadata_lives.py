@@ -5,11 +5,11 @@ import tempfile
 from pathlib import Path
 
 from faults.lives import NOW_MS, RECORDS_PER_LIFE, STARTS, SeededLives
-from odradek.broker.metadata.corruption import MetadataCorruption
-from odradek.broker.metadata.features import levels_problem
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.replay import replay
-from odradek.broker.metadata.snapshot import encode_snapshot
+from odradek.broker.metadata.image.corruption import MetadataCorruption
+from odradek.broker.metadata.image.features import levels_problem
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.image.replay import replay
+from odradek.broker.metadata.log.snapshot import encode_snapshot
 from odradek.broker.server.commands import START_ERRORS
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, encode_record

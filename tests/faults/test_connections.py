@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request
-from odradek.protocol.framing import SIZE
+from odradek.protocol.framing.frames import SIZE
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest, MetadataResponse

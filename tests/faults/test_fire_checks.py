@@ -298,7 +298,7 @@ import sys, time
 from pathlib import Path
 from support.brokers.jumping_clock import wrong_clock
 wrong_clock(Path(sys.argv[1]))
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 for _ in sys.stdin:
     print(round(clock_ms() / 1000 - time.clock_gettime(time.CLOCK_REALTIME), 1), flush=True)
 """

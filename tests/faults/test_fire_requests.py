@@ -2,7 +2,7 @@
 
 from random import Random
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.groups import HeartbeatRequest
 from odradek.protocol.messages.metadata import MetadataRequest

@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, Producer
 from faults.hostile_frames import hostile_frame
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request
-from odradek.protocol.framing import SIZE
+from odradek.protocol.framing.frames import SIZE
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from odradek.protocol.messages.security import SaslAuthenticateRequest, SaslHandshakeRequest
 from support.brokers.our_broker import OurBroker, resident_bytes

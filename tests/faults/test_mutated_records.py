@@ -15,10 +15,10 @@ import pytest
 
 from faults.lives import RECORDS_PER_LIFE
 from faults.loading_fuzz import KINDS
-from odradek.broker.metadata.log_reader import MetadataLogError
+from odradek.broker.metadata.log.log_reader import MetadataLogError
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages import groups, metadata_records, transactions
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.builder import BatchBuilder
 from parity.side import Side, produce_request
 from support.brokers.metadata_service import open_service

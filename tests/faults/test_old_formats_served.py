@@ -9,7 +9,7 @@ from odradek.protocol.internal_records.coordinator_serde import encode_key, enco
 from odradek.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.asking import Asking
 from support.data.legacy_messages import LEGACY_CODECS, messages
 

@@ -17,8 +17,8 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from odradek.broker.server.commands import START_ERRORS
 from odradek.storage.files.disk_reserve import ReservedFiles
-from odradek.testing.files import FullDisk
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.files import FullDisk
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.asking import Asking
 from support.eventually import eventually
 

@@ -12,7 +12,7 @@ from odradek.protocol.messages.groups import OffsetFetchRequest
 from odradek.protocol.records.batch import MAGIC_POSITION
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.asking import Asking
 
 PARTITIONS = 30

@@ -9,7 +9,7 @@ import pytest
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
-from odradek.testing.certificates import CertificateAuthority
+from odradek.testing.security.certificates import CertificateAuthority
 from support.brokers.our_broker import OurBroker
 from support.pages import Block, blocks, only_block
 from support.reader import Reader

@@ -5,7 +5,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from odradek.testing.certificates import CertificateAuthority, IssuedCertificate
+from odradek.testing.security.certificates import CertificateAuthority, IssuedCertificate
 
 HOSTS = ("localhost", "127.0.0.1")
 API_VERSIONS = bytes.fromhex("0000000c 0012 0000 00000001 0002 6161")

@@ -13,7 +13,6 @@ from operator import itemgetter
 from random import Random
 from typing import Any
 
-from odradek.broker.acls.acl import CLUSTER_NAME, Acl, AclOperation, AclPermission, AclResourceType, PatternType
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
@@ -30,6 +29,7 @@ from odradek.protocol.messages.security import (
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest, InitProducerIdRequest
+from odradek.protocol.security.acl import CLUSTER_NAME, Acl, AclOperation, AclPermission, AclResourceType, PatternType
 from parity.authorization_names import GROUPS, LASTING_TRANSACTION, TOPICS
 from parity.authorization_questions import QUESTIONS, Question
 from parity.authorization_requests import TRANSACTIONAL_ID

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from odradek.broker.authorization.checks import CHECKS, OPEN, TOKEN_APIS
 from odradek.broker.dispatch.served import ANNOUNCED
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.broker.security.authorization.checks import CHECKS, OPEN, TOKEN_APIS
+from odradek.protocol.apis.api_keys import ApiKey, api
 from parity.authorization_coverage import AUDIT_OPTION, EXPECTED, Coverage, coverage, table
 from parity.authorization_names import TOPICS
 from parity.authorization_questions import QUESTIONS

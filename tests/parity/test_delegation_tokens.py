@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.acls.acl import AclOperation, AclPermission, AclResourceType, PatternType
 from odradek.protocol.messages.metadata import MetadataRequest
 from odradek.protocol.messages.security import (
     CreateAclsRequest,
@@ -21,6 +20,7 @@ from odradek.protocol.messages.security import (
     RenewDelegationTokenRequest,
 )
 from odradek.protocol.messages.structure import Message
+from odradek.protocol.security.acl import AclOperation, AclPermission, AclResourceType, PatternType
 from support.brokers.our_broker import OurBroker
 from support.brokers.sasl_line import LoginFailed, SaslLine
 from support.eventually import eventually

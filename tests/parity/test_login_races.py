@@ -31,7 +31,7 @@ from odradek.protocol.messages.security import (
     ExpireDelegationTokenRequest,
 )
 from odradek.protocol.security.scram import MECHANISMS
-from odradek.testing.certificates import CertificateAuthority
+from odradek.testing.security.certificates import CertificateAuthority
 from support.brokers.free_ports import free_ports
 from support.brokers.our_broker import OurBroker
 from support.brokers.sasl_line import LoginFailed, SaslLine

@@ -12,6 +12,7 @@ import pytest
 
 from odradek.broker.coordinator.partitioning import partition_for
 from odradek.protocol.codec import encode
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.messages.group_records import (
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMemberMetadataValue,
@@ -29,7 +30,6 @@ from odradek.protocol.messages.group_records import (
 from odradek.protocol.messages.groups import DescribeGroupsRequest, ListGroupsRequest, OffsetFetchRequest
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder
-from odradek.protocol.wall_clock import clock_ms
 from parity.side import DEADLINE_S, Side, produce_request
 from support.brokers.our_broker import OurBroker
 from support.kafka.real_kafka import RealKafka

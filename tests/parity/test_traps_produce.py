@@ -8,6 +8,7 @@ import pytest
 from crc32c import crc32c
 
 from odradek.protocol.codec.header import encode_request
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.topics import DeleteTopicsRequest
 from odradek.protocol.messages.transactions import InitProducerIdRequest
@@ -15,7 +16,6 @@ from odradek.protocol.records.batch import LOG_APPEND_TIME_FLAG
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
-from odradek.protocol.wall_clock import clock_ms
 from parity.side import BASE_TIME_MS, Side, batch, produce_request, same
 from parity.two_brokers import TwoBrokers
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.messages.configs import (
     AlterConfigsRequest,
     DescribeConfigsRequest,
@@ -18,7 +19,6 @@ from odradek.protocol.messages.configs import (
 )
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from odradek.protocol.wall_clock import clock_ms
 from parity.side import BASE_TIME_MS, Side, batch, same
 from parity.two_brokers import TwoBrokers
 from support.brokers.our_broker import OurBroker

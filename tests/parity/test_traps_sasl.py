@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode

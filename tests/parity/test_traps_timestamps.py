@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
-from odradek.protocol.wall_clock import clock_ms
 from parity.side import BASE_TIME_MS, DEADLINE_S, Side, batch, same
 from parity.two_brokers import TwoBrokers
 from support.eventually import eventually

@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.framing import LARGE_FRAME_BYTES, FrameReader
+from odradek.protocol.framing.frames import LARGE_FRAME_BYTES, FrameReader
 
 LIMIT = 1_000_000
 

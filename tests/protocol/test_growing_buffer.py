@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from odradek.protocol.growing_buffer import MAPPED_BYTES, MAPPED_FROM_BYTES, GrowingBuffer
+from odradek.protocol.framing.growing_buffer import MAPPED_BYTES, MAPPED_FROM_BYTES, GrowingBuffer
 
 
 @pytest.mark.parametrize("most_bytes", [MAPPED_BYTES // 2, MAPPED_BYTES])

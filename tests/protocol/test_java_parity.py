@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import pytest
 
+from odradek.protocol.apis.table import message
 from odradek.protocol.codec import Message, encode
-from odradek.protocol.table import message
 from support.data.messages import every_version, random_message, seed_of, to_json
 from support.kafka.java import KAFKA_VERSION, OLD_KAFKA_VERSION, java_class, java_or_skip, run_class
 

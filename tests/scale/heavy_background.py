@@ -10,10 +10,10 @@ import urllib.request
 from collections.abc import Callable
 
 from odradek.protocol.codec.header import encode_request
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
 from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.record import Record
-from odradek.protocol.wall_clock import clock_ms
 from scale.many_offsets import group_name, write_offsets
 from support.brokers.asking import Asking
 from support.brokers.heavy_requests import Heavy, Prepared, Scale, create, delete, produce

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from odradek.broker.dispatch.served import ANNOUNCED, served_versions
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.security import SaslAuthenticateRequest, SaslHandshakeRequest
 from odradek.protocol.messages.structure import Structure

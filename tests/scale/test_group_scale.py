@@ -15,10 +15,10 @@ from typing import Protocol
 import pytest
 
 from odradek.protocol.codec.header import encode_request
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import HeartbeatRequest, OffsetFetchRequest
 from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.wall_clock import clock_ms
 from scale.many_offsets import TOPIC, group_name, offset_of, write_offsets
 from support.brokers.asking import Asking
 from support.brokers.our_broker import OurBroker, resident_bytes

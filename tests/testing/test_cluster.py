@@ -11,8 +11,8 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaTopicPartition
 
 import odradek.testing
-from odradek.testing.cluster import KafkaCluster
-from odradek.testing.cluster_broker import ClusterBroker
+from odradek.testing.clusters.cluster import KafkaCluster
+from odradek.testing.clusters.cluster_broker import ClusterBroker
 
 TIMEOUT_S = 60
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from odradek.testing.container_command import is_port_taken, run_command, variables
+from odradek.testing.container.container_command import is_port_taken, run_command, variables
 from support.eventually import eventually
 
 pytest_plugins = ["pytester"]

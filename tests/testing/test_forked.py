@@ -16,9 +16,9 @@ import pytest
 
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
-from odradek.testing import forked
-from odradek.testing.cluster import KafkaCluster
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker import forked
+from odradek.testing.broker.in_process import InProcessBroker
+from odradek.testing.clusters.cluster import KafkaCluster
 
 Factory = Callable[..., InProcessBroker]
 ASK = encode_request(ApiVersionsRequest(), 0, 7, "test")
@@ -139,7 +139,7 @@ def test_a_child_that_leaves_the_with_block_and_ends_as_any_program_does_harms_n
 import os, socket, sys, tempfile
 from pathlib import Path
 from odradek.testing import forked
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 
 with InProcessBroker(Path(tempfile.mkdtemp())) as broker:
     child = os.fork()

@@ -9,7 +9,7 @@ import pytest
 
 from odradek.broker.network.node_client import NodeClient, NodeUnavailableError
 from odradek.protocol.messages.quorum import BrokerHeartbeatRequest, BrokerHeartbeatResponse
-from odradek.testing.links import Links, NodeLoop
+from odradek.testing.clusters.links import Links, NodeLoop
 from support.brokers.fake_node import FakeNode
 
 HERE, THERE = 1, 2

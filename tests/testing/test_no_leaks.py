@@ -5,7 +5,7 @@ import socket
 import threading
 import warnings
 
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 
 KILLS = 20
 

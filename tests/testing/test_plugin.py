@@ -19,8 +19,8 @@ import odradek
 import odradek.testing
 from odradek.broker.config.errors import ConfigError
 from odradek.storage.errors import DirectoryLockedError
-from odradek.testing.config_values import ConfigValue
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.config_values import ConfigValue
+from odradek.testing.broker.in_process import InProcessBroker
 
 Factory = Callable[..., InProcessBroker]
 
@@ -241,7 +241,7 @@ def test_the_environment_is_not_read(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_the_plugin_imports_nothing_of_the_broker() -> None:
     program = "import sys, odradek.testing.plugin; print([m for m in sys.modules if m.startswith('odradek')])"
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "['odradek', 'odradek.testing', 'odradek.testing.options', 'odradek.testing.plugin']"
+    assert out.strip() == "['odradek', 'odradek.testing', 'odradek.testing.fixtures.options', 'odradek.testing.plugin']"
 
 
 def test_the_asserts_of_the_package_are_not_rewritten() -> None:

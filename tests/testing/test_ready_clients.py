@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.testing import InProcessBroker
-from odradek.testing.ready_clients import AiokafkaClients, ConfluentKafkaClients, KafkaPythonClients
+from odradek.testing.fixtures.ready_clients import AiokafkaClients, ConfluentKafkaClients, KafkaPythonClients
 
 pytest_plugins = ["pytester"]
 

@@ -13,8 +13,8 @@ from kafka.errors import KafkaError
 from odradek.broker.config.errors import ConfigError
 from odradek.client.types import TopicPartition
 from odradek.testing import InProcessBroker, KafkaCluster
-from odradek.testing.marked_topic import MarkedTopic, marked_topic
-from odradek.testing.marks import configs_of_lines
+from odradek.testing.fixtures.marked_topic import MarkedTopic, marked_topic
+from odradek.testing.fixtures.marks import configs_of_lines
 from support.eventually import eventually
 
 pytest_plugins = ["pytester"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from odradek.broker.dispatch.served import ANNOUNCED, DISABLED, SERVED, served_versions
-from odradek.protocol.api_keys import api
+from odradek.protocol.apis.api_keys import api
 from odradek.protocol.show.show import apis
 
 ROOT = Path(__file__).parents[2]

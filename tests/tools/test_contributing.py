@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.dispatch.request import RequestContext
-from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.image.image import MetadataImage
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import UserScramCredentialRecord
 from odradek.protocol.messages.security import DescribeUserScramCredentialsRequest

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.dispatch.served import SERVED
-from odradek.protocol.api_keys import api
+from odradek.protocol.apis.api_keys import api
 from tools.places import DOCUMENTS, ROOT, relative
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.dispatch.served import DISABLED, SERVED
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from tools import protocol_ledger as ledger
 from tools.protocol_ledger import Evidence
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.authentication import plain as plain_server
-from odradek.broker.authentication.mechanism import Refused
+from odradek.broker.security.authentication import plain as plain_server
+from odradek.broker.security.authentication.mechanism import Refused
 from odradek.protocol.security import plain, scram
 from tools.secret_comparisons import early_comparisons
 

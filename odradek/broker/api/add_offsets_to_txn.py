@@ -11,10 +11,10 @@ The group's partition of ``__consumer_offsets`` becomes part of the transaction.
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.messages.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker

@@ -13,14 +13,14 @@ Source: KIP-98, KIP-890; ``KafkaApis.handleAddPartitionsToTxnRequest``.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.internal_topics import is_internal
 from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.names.internal_topics import is_internal
+from odradek.protocol.names.topic_partition import TopicPartition
 
 from ..dispatch.request import RequestContext
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
 from ..server.broker import Broker
 from ..transactions.add_partitions import add_partitions, verify_partitions
 from ..transactions.transaction import EPOCH_BUMP_SINCE

@@ -12,12 +12,12 @@ key that is named twice), POLICY_VIOLATION (more than 100 host names). Source: K
 import asyncio
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
 
-from ..controller.client_quotas import alter_client_quotas, named
 from ..dispatch.request import RequestContext
+from ..metadata.controller.client_quotas import alter_client_quotas, named
 from ..network.host_names import is_address, resolve
 from ..quotas.entities import IP
 from ..server.broker import Broker

@@ -10,12 +10,12 @@ Source: KIP-133; ``ConfigAdminManager``, ``ConfigurationControlManager.legacyAlt
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.configs import AlterConfigsRequest, AlterConfigsResponse
 
-from ..controller.configs import alter_configs
 from ..dispatch.request import RequestContext
+from ..metadata.controller.configs import alter_configs
 from ..server.broker import Broker
 
 API_KEY = ApiKey.ALTER_CONFIGS

@@ -9,12 +9,12 @@ Source: KIP-455; ``ReplicationControlManager.alterPartitionReassignments``.
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.topics import AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse
 
-from ..controller.reassignments import alter_reassignments
 from ..dispatch.request import RequestContext
+from ..metadata.controller.reassignments import alter_reassignments
 from ..server.broker import Broker
 
 API_KEY = ApiKey.ALTER_PARTITION_REASSIGNMENTS

@@ -11,13 +11,13 @@ Source: KIP-554; ``ControllerApis.handleAlterUserScramCredentials``, ``ScramCont
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.security import AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse
 
-from ..controller.scram import alter_scram_credentials
 from ..dispatch.error_responses import error_response
 from ..dispatch.request import RequestContext
+from ..metadata.controller.scram import alter_scram_credentials
 from ..server.broker import Broker
 
 API_KEY = ApiKey.ALTER_USER_SCRAM_CREDENTIALS

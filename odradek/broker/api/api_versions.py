@@ -10,14 +10,14 @@ Errors: UNSUPPORTED_VERSION, INVALID_REQUEST (an invalid software name or versio
 import re
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 
 from ..dispatch.request import RequestContext
 from ..dispatch.served import ANNOUNCED, served_versions
-from ..metadata.published import PublishedMetadata
-from ..quorum.forwarded_apis import FORWARDED
+from ..metadata.publisher.published import PublishedMetadata
+from ..metadata.quorum.forwarded_apis import FORWARDED
 from ..server.broker import Broker
 
 API_KEY = ApiKey.API_VERSIONS

@@ -8,13 +8,13 @@ Source: ``KafkaApis.handleConsumerGroupDescribe``, ``GroupCoordinatorService.con
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 
 from ..dispatch.request import RequestContext
 from ..groups.consumer.describe import DescribedGroup, describe_consumer_group
-from ..metadata.features import GROUP_VERSION
+from ..metadata.image.features import GROUP_VERSION
 from ..server.broker import Broker
 from .describe_groups import authorized
 from .gather_in_order import gather_in_order

@@ -13,10 +13,10 @@ timer and one answer.
 
 from collections.abc import Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
-from odradek.protocol.steps import Steps, run_to_end
 
 from ..dispatch.request import Reply, RequestContext, in_one_step
 from ..groups.consumer.heartbeat import (
@@ -29,7 +29,7 @@ from ..groups.consumer.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATI
 from ..groups.coordinator import GroupCoordinator
 from ..groups.core import GroupCore
 from ..groups.effects import GroupEffects
-from ..metadata.features import GROUP_VERSION
+from ..metadata.image.features import GROUP_VERSION
 from ..server.broker import Broker
 
 API_KEY = ApiKey.CONSUMER_GROUP_HEARTBEAT

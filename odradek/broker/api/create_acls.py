@@ -10,13 +10,13 @@ Source: KIP-140, KIP-290; ``AclApis.handleCreateAcls``, ``CreateAclsRequest.vali
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.security import CreateAclsRequest, CreateAclsResponse
+from odradek.protocol.security.acl import AclOperation, AclPermission, AclResourceType, PatternType
 
-from ..acls.acl import AclOperation, AclPermission, AclResourceType, PatternType
-from ..controller.acls import create_acls
 from ..dispatch.request import ConnectionRefusal, RequestContext
+from ..metadata.controller.acls import create_acls
 from ..server.broker import Broker
 from .describe_acls import UNKNOWN
 

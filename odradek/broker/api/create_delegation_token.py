@@ -10,12 +10,12 @@ Source: KIP-48, KIP-373, KIP-900; ``KafkaApis.handleCreateTokenRequest``, ``Dele
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.security import CreateDelegationTokenRequest, CreateDelegationTokenResponse
 
-from ..controller.delegation_tokens import TokenSettings, create_token, owner_of
 from ..dispatch.request import RequestContext
+from ..metadata.controller.delegation_tokens import TokenSettings, create_token, owner_of
 from ..security.token_requests import refused_creation, shown_requester
 from ..server.broker import Broker
 

@@ -9,12 +9,12 @@ Source: KIP-195; ``ControllerApis.createPartitions``, ``ReplicationControlManage
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsResponse
 
-from ..controller.topic_changes import create_partitions
 from ..dispatch.request import RequestContext, mutations
+from ..metadata.controller.topic_changes import create_partitions
 from ..server.broker import Broker
 
 API_KEY = ApiKey.CREATE_PARTITIONS

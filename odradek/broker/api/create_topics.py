@@ -10,12 +10,12 @@ Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopic
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 
-from ..controller.topics import create_topics
 from ..dispatch.request import RequestContext, mutations
+from ..metadata.controller.topics import create_topics
 from ..server.broker import Broker
 
 API_KEY = ApiKey.CREATE_TOPICS

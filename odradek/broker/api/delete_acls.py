@@ -9,12 +9,12 @@ Source: KIP-140, KIP-290; ``AclApis.handleDeleteAcls``, ``DeleteAclsRequest.norm
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.security import DeleteAclsRequest, DeleteAclsResponse
 
-from ..controller.acls import delete_acls
 from ..dispatch.request import ConnectionRefusal, RequestContext
+from ..metadata.controller.acls import delete_acls
 from ..server.broker import Broker
 from .create_acls import NO_AUTHORIZER
 from .describe_acls import UNKNOWN

@@ -8,7 +8,7 @@ Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupGroupShard.deleteGroups`
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
 

@@ -9,12 +9,12 @@ Source: ``ControllerApis.deleteTopics``, ``ReplicationControlManager.deleteTopic
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.topics import DeleteTopicsRequest, DeleteTopicsResponse
 
-from ..controller.topic_changes import asked_topics, delete_topics
 from ..dispatch.request import RequestContext, mutations
+from ..metadata.controller.topic_changes import asked_topics, delete_topics
 from ..server.broker import Broker
 
 API_KEY = ApiKey.DELETE_TOPICS

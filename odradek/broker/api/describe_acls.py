@@ -8,12 +8,12 @@ Source: KIP-140, KIP-290; ``AclApis.handleDescribeAcls``, ``DescribeAclsRequest.
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.security import DescribeAclsRequest, DescribeAclsResponse
 
-from ..controller.acls import AclFilter, filter_of, matching
 from ..dispatch.request import ConnectionRefusal, RequestContext
+from ..metadata.controller.acls import AclFilter, filter_of, matching
 from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_ACLS

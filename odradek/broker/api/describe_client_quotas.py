@@ -7,12 +7,12 @@ Source: KIP-546; ``ClientQuotasImage.describe``.
 
 from collections.abc import Callable, Iterable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
 
 from ..dispatch.request import RequestContext
-from ..metadata.image import ClientQuotaEntity
+from ..metadata.image.image import ClientQuotaEntity
 from ..quotas.entities import CLIENT_ID, IP, USER
 from ..server.broker import Broker
 

@@ -8,12 +8,12 @@ As in Kafka, ``controller_id`` is a broker that takes requests for the controlle
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
 
-from ..acls.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
 from ..dispatch.request import RequestContext
+from ..security.authorization.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
 from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_CLUSTER

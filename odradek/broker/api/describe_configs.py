@@ -10,9 +10,10 @@ Source: KIP-133, KIP-226; ``ConfigHelper``.
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResponse
+from odradek.protocol.names.topic_names import check_topic_name
 
 from ..config.describe import (
     DescribedConfig,
@@ -23,10 +24,9 @@ from ..config.describe import (
     describe_topic,
 )
 from ..dispatch.request import RequestContext
-from ..metadata.decision import ApiError
-from ..metadata.image import Endpoint, ResourceType
-from ..metadata.published import PublishedMetadata
-from ..metadata.topic_names import check_topic_name
+from ..metadata.image.image import Endpoint, ResourceType
+from ..metadata.publisher.decision import ApiError
+from ..metadata.publisher.published import PublishedMetadata
 from ..server.broker import Broker
 from ..server.loggers import describe_loggers
 

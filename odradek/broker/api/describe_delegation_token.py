@@ -8,14 +8,14 @@ Source: KIP-48, KIP-373; ``KafkaApis.handleDescribeTokensRequest``, ``Delegation
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.security import DescribeDelegationTokenRequest, DescribeDelegationTokenResponse
+from odradek.protocol.security.acl import AclOperation, AclResourceType
 
-from ..acls.acl import AclOperation, AclResourceType
-from ..controller.delegation_tokens import Principal
 from ..dispatch.request import RequestContext
-from ..metadata.delegation_tokens import DelegationToken
+from ..metadata.controller.delegation_tokens import Principal
+from ..metadata.image.delegation_tokens import DelegationToken
 from ..security.token_requests import allows_token_requests, shown_requester
 from ..server.broker import Broker
 

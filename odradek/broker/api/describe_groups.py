@@ -10,13 +10,13 @@ NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE. Source: ``KafkaApis.handleDescribeGr
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
 
-from ..acls.authorized_operations import GROUP_OPERATIONS
 from ..dispatch.request import RequestContext
 from ..groups.describe import DescribedGroup, describe_group
+from ..security.authorization.authorized_operations import GROUP_OPERATIONS
 from ..server.broker import Broker
 from .gather_in_order import gather_in_order
 

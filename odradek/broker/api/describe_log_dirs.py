@@ -11,11 +11,11 @@ its lag is the number of offsets still to copy. ``__cluster_metadata`` is not li
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import METADATA_TOPIC
 from odradek.protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-from odradek.protocol.steps import Steps
+from odradek.protocol.names.internal_topics import METADATA_TOPIC
 from odradek.storage.directory.directory_contents import log_bytes
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.log_directory import LogDirectory

@@ -8,10 +8,10 @@ Source: KIP-664; ``KafkaApis.handleDescribeProducersRequest``, ``ReplicaManager.
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.transactions import DescribeProducersRequest, DescribeProducersResponse
-from odradek.protocol.steps import Steps
 from odradek.storage.producers.producer_state import ProducerEntry
 
 from ..dispatch.request import RequestContext

@@ -8,10 +8,10 @@ Source: KIP-595, KIP-853; ``KafkaRaftClient.handleDescribeQuorumRequest``, ``Lea
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import METADATA_TOPIC
 from odradek.protocol.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from odradek.protocol.names.internal_topics import METADATA_TOPIC
 
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker

@@ -9,17 +9,17 @@ requested topics, or its partition is negative). Source: ``DescribeTopicPartitio
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import is_internal
 from odradek.protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
-from odradek.protocol.steps import Steps
+from odradek.protocol.names.internal_topics import is_internal
+from odradek.protocol.names.topic_names import is_legal
 
-from ..acls.authorized_operations import TOPIC_OPERATIONS
 from ..dispatch.request import RequestContext, may_describe
-from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage
-from ..metadata.partition_view import offline_replicas
-from ..metadata.topic_names import is_legal
+from ..metadata.image.image import NO_LEADER, MetadataImage, PartitionImage
+from ..metadata.image.partition_view import offline_replicas
+from ..security.authorization.authorized_operations import TOPIC_OPERATIONS
 from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_TOPIC_PARTITIONS

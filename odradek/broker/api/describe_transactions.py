@@ -9,7 +9,7 @@ Source: KIP-664; ``KafkaApis.handleDescribeTransactionsRequest``.
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
 

@@ -8,14 +8,14 @@ an error.
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.security import DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse
 from odradek.protocol.security.scram import MECHANISMS_BY_TYPE
 
 from ..dispatch.request import RequestContext
-from ..metadata.decision import counted
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
+from ..metadata.publisher.decision import counted
 from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS

@@ -8,12 +8,12 @@ Source: KIP-183, KIP-460; ``ReplicationControlManager.electLeaders``.
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
 
-from ..controller.elections import elect_leaders
 from ..dispatch.request import RequestContext
+from ..metadata.controller.elections import elect_leaders
 from ..server.broker import Broker
 
 API_KEY = ApiKey.ELECT_LEADERS

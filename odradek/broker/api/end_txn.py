@@ -10,7 +10,7 @@ Source: KIP-98, KIP-890; ``KafkaApis.handleEndTxnRequest``.
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.transactions import EndTxnRequest, EndTxnResponse
 

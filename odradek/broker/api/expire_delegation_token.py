@@ -10,12 +10,12 @@ Source: KIP-48, KIP-900; ``KafkaApis.handleExpireTokenRequest``, ``DelegationTok
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.security import ExpireDelegationTokenRequest, ExpireDelegationTokenResponse
 
-from ..controller.delegation_tokens import expire_token
 from ..dispatch.request import RequestContext
+from ..metadata.controller.delegation_tokens import expire_token
 from ..security.token_requests import NO_TIME_MS, allows_token_requests
 from ..server.broker import Broker
 

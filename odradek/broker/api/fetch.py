@@ -21,10 +21,10 @@ A small read is one pread. A large one is sent with sendfile and costs 0.2 CPU s
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.security.acl import ANONYMOUS, AclOperation
 
-from ..acls.acl import ANONYMOUS, AclOperation
 from ..dispatch.request import Access, Reply, RequestContext
 from ..fetch.answer import (
     LEADER_SINCE,

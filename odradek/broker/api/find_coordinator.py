@@ -8,10 +8,10 @@ unknown key types). Source: ``KafkaApis.handleFindCoordinatorRequest``.
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
 from ..coordinator.partitioning import partition_for
 from ..dispatch.request import RequestContext

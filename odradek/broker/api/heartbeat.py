@@ -10,7 +10,7 @@ Costs one decision, one timer and one answer, but no append.
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 

@@ -8,12 +8,12 @@ Source: KIP-339; ``ConfigAdminManager``, ``ConfigurationControlManager.increment
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
 
-from ..controller.configs import incremental_alter_configs
 from ..dispatch.request import RequestContext
+from ..metadata.controller.configs import incremental_alter_configs
 from ..server.broker import Broker
 from ..server.loggers import set_levels
 

@@ -11,7 +11,7 @@ transactional id, each request gets a new producer id with epoch 0. Source: KIP-
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 

@@ -13,7 +13,7 @@ The answer is sent after all members have joined, or after the rebalance timeout
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 

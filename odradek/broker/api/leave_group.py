@@ -10,7 +10,7 @@ Source: ``GroupCoordinatorService.leaveGroup``, ``LeaveGroupResponse``.
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
 

@@ -9,12 +9,12 @@ Source: KIP-714, KIP-1142; ``KafkaApis.handleListConfigResources``.
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import ListConfigResourcesRequest, ListConfigResourcesResponse
 
 from ..dispatch.request import RequestContext
-from ..metadata.image import MetadataImage, ResourceType
+from ..metadata.image.image import MetadataImage, ResourceType
 from ..server.broker import Broker
 
 API_KEY = ApiKey.LIST_CONFIG_RESOURCES

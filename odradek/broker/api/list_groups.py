@@ -9,7 +9,7 @@ Source: ``GroupCoordinatorService.listGroups``.
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import ListGroupsRequest, ListGroupsResponse
 

@@ -13,10 +13,10 @@ KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffsetByTimestamp``.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
-from odradek.protocol.steps import Steps, run_to_end
 from odradek.storage.log.log import Log
 
 from ..dispatch.request import RequestContext

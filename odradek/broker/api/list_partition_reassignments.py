@@ -8,7 +8,7 @@ Source: KIP-455; ``ReplicationControlManager.listPartitionReassignments``.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.messages.topics import ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
 
 from ..dispatch.request import RequestContext

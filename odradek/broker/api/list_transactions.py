@@ -8,7 +8,7 @@ Source: KIP-664; ``KafkaApis.handleListTransactionsRequest``.
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.transactions import ListTransactionsRequest, ListTransactionsResponse
 

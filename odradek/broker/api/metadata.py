@@ -15,18 +15,18 @@ Source: ``KafkaApis.handleTopicMetadataRequest``, ``KRaftMetadataCache.getTopicM
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import is_internal
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.protocol.messages.structure import ZERO_UUID
-from odradek.protocol.steps import Steps, run_to_end
+from odradek.protocol.names.internal_topics import is_internal
+from odradek.protocol.names.topic_names import is_legal
 
-from ..acls.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from ..dispatch.request import RequestContext, may_describe
-from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
-from ..metadata.partition_view import offline_replicas
-from ..metadata.topic_names import is_legal
+from ..metadata.image.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
+from ..metadata.image.partition_view import offline_replicas
+from ..security.authorization.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from ..server.broker import Broker
 
 API_KEY = ApiKey.METADATA

@@ -13,13 +13,13 @@ request is a commit without a group member.
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
 
 from ..dispatch.request import RequestContext
 from ..groups.offsets.commit import TopicCommit, commit_offsets
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
 from ..server.broker import Broker
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics

@@ -9,13 +9,13 @@ Source: ``KafkaApis.handleOffsetDeleteRequest``.
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import OffsetDeleteRequest, OffsetDeleteResponse
 
 from ..dispatch.request import RequestContext
 from ..groups.offsets.commit import delete_offsets
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
 from ..server.broker import Broker
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics

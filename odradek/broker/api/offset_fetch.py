@@ -12,7 +12,7 @@ is committed. Source: ``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchRespo
 
 from collections.abc import Callable, Generator, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import OffsetFetchRequest, OffsetFetchResponse
 
@@ -27,7 +27,7 @@ from ..groups.offsets.fetch import (
     validate_fetch,
 )
 from ..groups.offsets.store import ZERO_UUID
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
 from ..server.broker import Broker
 from .gather_in_order import gather_in_order
 

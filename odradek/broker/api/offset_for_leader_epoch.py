@@ -9,7 +9,7 @@ epoch is before the log's first, the answer is the requested epoch and the start
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.offsets import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 

@@ -20,15 +20,15 @@ A request with one small batch costs about 33 us in total, of which the append t
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
-from odradek.protocol.steps import Steps, run_to_end
 from odradek.storage.log.append_plan import InspectionNeededError
 from odradek.storage.log.log import AppendOrigin
 
 from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
-from ..metadata.current_leaders import CurrentLeaders
+from ..metadata.image.current_leaders import CurrentLeaders
 from ..produce.acceptance import Batches, BatchesByPartition, accept, accepted, check, copied, transactional_producer
 from ..produce.transaction import Refusals, join
 from ..produce.work import Grown, Later, PartitionProduceResponse, ProduceWork, refused

@@ -1,14 +1,14 @@
 """SaslHandshake (17): a client names its SASL mechanism. Answered here with ILLEGAL_SASL_STATE only.
 
 Versions: 0 to 1. 1: the client sends the mechanism's messages in SaslAuthenticate requests.
-Errors: ILLEGAL_SASL_STATE. :mod:`..security.sasl_listener` serves connections that are authenticating or that renew a
-session. This handler gets the others: on a listener without SASL, in a session without an end, or less than 1 s after
-the last renewal. Source: KIP-43, KIP-152; ``KafkaApis.handleSaslHandshakeRequest``.
+Errors: ILLEGAL_SASL_STATE. :mod:`..security.authentication.sasl_listener` serves connections that are authenticating or
+that renew a session. This handler gets the others: on a listener without SASL, in a session without an end, or less
+than 1 s after the last renewal. Source: KIP-43, KIP-152; ``KafkaApis.handleSaslHandshakeRequest``.
 """
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.security import SaslHandshakeRequest, SaslHandshakeResponse
 

@@ -10,7 +10,7 @@ The answer is sent after the leader's assignment is stored.
 
 from collections.abc import Callable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
 

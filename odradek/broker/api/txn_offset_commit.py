@@ -13,10 +13,10 @@ Source: KIP-98, KIP-447, KIP-890; ``KafkaApis.handleTxnOffsetCommitRequest``,
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 
 from ..dispatch.request import RequestContext
 from ..groups.coordinator import GroupShard
@@ -26,7 +26,7 @@ from ..groups.offsets.transactional_commit import (
     TxnOffsetCommitResponseTopic,
     commit_transactional_offsets,
 )
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
 from ..server.broker import Broker
 from ..transactions.membership import Errors, Support, TransactionMembership
 from .portions import are_few, portions

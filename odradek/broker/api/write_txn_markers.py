@@ -13,10 +13,10 @@ REQUEST_TIMED_OUT.
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.names.topic_partition import TopicPartition
 
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker

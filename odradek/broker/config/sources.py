@@ -7,7 +7,7 @@ texts are passed in.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from odradek.protocol.properties import Entry, parse_properties
+from odradek.protocol.java.properties import Entry, parse_properties
 
 from .definition import server_keys
 from .foreign_keys import OF_CLIENTS, is_removed

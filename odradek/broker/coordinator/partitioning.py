@@ -1,9 +1,9 @@
 """The partition of a coordinator's topic that a key belongs to. Pure. Source:
 ``GroupCoordinatorService.partitionFor``."""
 
-from odradek.protocol.java_hash import java_hash_code
+from odradek.protocol.java.hash import java_hash_code
 
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
 
 
 def partition_for(group_id: str, partition_count: int) -> int:

@@ -13,12 +13,12 @@ from math import inf
 from time import perf_counter_ns, thread_time_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Result, Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.security.acl import ANONYMOUS
 from odradek.protocol.security.canonical_host import network_of
-from odradek.protocol.steps import Result, Steps
 
-from ..acls.acl import ANONYMOUS
 from ..quotas.client_quota import ClientQuota, QuotaSensor
 from ..quotas.client_quotas import ClientQuotas
 from ..quotas.sensors import SensorOwner

@@ -15,11 +15,11 @@ from struct import Struct
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec import decoder
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.framing import LARGE_FRAME_BYTES
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.framing.frames import LARGE_FRAME_BYTES
 
 from ..config.server_config import ServerConfig
 from ..network.connection import Connection

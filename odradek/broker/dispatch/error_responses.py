@@ -10,10 +10,10 @@ group and so on. Some responses have both. Source: ``AbstractRequest.getErrorRes
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
+from odradek.protocol.apis.table import FOREVER, StructureSpec, message
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.structure import Message, Structure
-from odradek.protocol.table import FOREVER, StructureSpec, message
 
 ITSELF = ""
 """In ``names``: the item itself, if an item of the request is a name or a number and not a structure."""

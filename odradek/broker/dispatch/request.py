@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
+from odradek.protocol.common.steps import Result, Steps
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.steps import Result, Steps
+from odradek.protocol.security.acl import ANONYMOUS, AclOperation, AclResourceType
 
-from ..acls.acl import ANONYMOUS, AclOperation, AclResourceType
-from ..controller.controller import TakePartitions, unlimited
-from ..metadata.controller_link import Requester
+from ..metadata.controller.controller import TakePartitions, unlimited
+from ..metadata.publisher.controller_link import Requester
 
 Response = TypeVar("Response", contravariant=True)
 

@@ -7,7 +7,7 @@ Owns: these functions, which are looked up once for each (API, version). Never d
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from odradek.protocol.api_keys import ApiDescription
+from odradek.protocol.apis.api_keys import ApiDescription
 from odradek.protocol.codec import ElementCounter, StepDecoder, carries_records, decoder, element_counter, step_decoder
 from odradek.protocol.codec.header import (
     ResponseStepEncoder,

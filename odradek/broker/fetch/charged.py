@@ -7,7 +7,7 @@ sending. Invariant: after an answer without records, the session is as before. S
 
 from collections.abc import Iterable
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec.header import response_encoder, response_header_version
 from odradek.protocol.messages.fetch import FetchResponse
 

@@ -10,11 +10,11 @@ KafkaApis.maybeConvertFetchedData and LazyDownConversionRecords (KIP-283).
 from collections import deque
 from collections.abc import Callable, Iterable
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.compression import CompressionType, compression_name
 from odradek.protocol.records.down_conversion import ConvertedRecords, down_convert
 from odradek.protocol.records.errors import UnsupportedCompressionTypeError
-from odradek.protocol.steps import Steps
 from odradek.storage.log.log import Log
 from odradek.storage.log.read_result import FileRegion
 

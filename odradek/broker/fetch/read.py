@@ -9,8 +9,8 @@ makes progress (KIP-74). Source: ``ReplicaManager.readFromLog``.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.steps import Steps
 
 from ..replicas.partitions import Partitions
 from .partition_read import FetchingFollower, FetchLimits, PartitionRead, read_partition, refused_read

@@ -6,9 +6,9 @@ Shell. Never does: deciding, I/O. Source: ``GroupCoordinatorService``.
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.common.steps import Steps
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.records.compression import CompressionType
-from odradek.protocol.steps import Steps
 
 from ..coordinator.coordinator import Coordinator, LogOpener
 from ..coordinator.shard import CoordinatorShard, ShardState

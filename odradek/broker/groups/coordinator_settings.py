@@ -7,13 +7,13 @@ Pure. Owns: the list of keys that it reads. Never does: reading them again after
 from collections.abc import Iterable
 from typing import Any
 
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.records.compression import CompressionType
 
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..coordinator.partitioning import partition_count
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
 from .config import GroupCoordinatorConfig
 
 CONSUMER_GROUP_KEYS = (

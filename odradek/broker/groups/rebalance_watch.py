@@ -7,7 +7,7 @@ rebalance that takes long, and one when it ends.
 import logging
 from collections.abc import Iterable
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 from .core import GroupCore
 from .slow_rebalances import SlowRebalance, slow_rebalances

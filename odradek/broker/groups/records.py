@@ -1,6 +1,6 @@
 """The records of ``__consumer_offsets``: the types and versions that this broker writes and reads.
 
-Owns: record types and versions. Never does: keeping state, framing (:mod:`...protocol.internal_records` does).
+Owns: record types and versions. Never does: keeping state, framing (:mod:`odradek.protocol.internal_records` does).
 Versions written are those of Kafka 4.3.1: OffsetCommitValue 4 (1 if the commit has its own retention),
 GroupMetadataValue 3. Source: ``GroupCoordinatorRecordHelpers``, ``GroupCoordinatorRecordSerde``.
 

@@ -7,7 +7,7 @@ Owns: the search among the groups of one partition. Never does: changing them, l
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 from ..timers.log_lines import quoted
 from .classic.group import ClassicGroup

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
-from ..metadata.broker_state import BrokerState
+from ..metadata.image.broker_state import BrokerState
 
 MEANING = ", ".join(f"{state.value} {state.name}" for state in BrokerState)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
 
 PREFIX = "kafka_controller_kafkacontroller_"
 

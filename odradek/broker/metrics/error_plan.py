@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from odradek.protocol.table import StructureSpec, message
+from odradek.protocol.apis.table import StructureSpec, message
 
 COUNTED_ITEMS = 1_000
 """Items of one response whose errors are counted: more would take more than a tenth of a millisecond."""

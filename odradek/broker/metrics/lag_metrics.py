@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.steps import Steps
 from odradek.storage.log.log import Log
 
 from .pieces import Sample, in_pieces

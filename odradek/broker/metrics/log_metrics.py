@@ -13,7 +13,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.log.log import Log
 
-from ..cleaner.state import CleanerState
+from .cleaner_state import CleanerState
 from .pieces import Sample, in_pieces
 
 PARTITION_LABELS = ("topic", "partition")

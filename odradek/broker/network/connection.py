@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.framing import NOTHING, REQUESTS, UNAUTHENTICATED, FrameReader
+from odradek.protocol.framing.frames import NOTHING, REQUESTS, UNAUTHENTICATED, FrameReader
+from odradek.protocol.security.acl import ANONYMOUS
 
-from ..acls.acl import ANONYMOUS
 from ..timers.slices import Slices
 from .request_order import FRAMES_A_TURN, RequestOrder
 from .response_writer import Part, writer_of

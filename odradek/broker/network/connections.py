@@ -9,7 +9,7 @@ from heapq import nsmallest
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 from .connection import Connection
 from .connection_quotas import ConnectionQuotas

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import cast
 
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.framing import FrameReader
+from odradek.protocol.framing.frames import FrameReader
 from odradek.protocol.records.buffers import Buffer
 
 from ..timers.work import KindOfWork

@@ -12,7 +12,7 @@ Only a broker with this key uses these connections. :class:`.connection.Connecti
 from collections.abc import Callable
 from typing import cast
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 
 from ..timers.slices import Slices
 from ..timers.work import KindOfWork

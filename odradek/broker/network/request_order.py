@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.protocol.framing import NOTHING
+from odradek.protocol.framing.frames import NOTHING
 
 from ..timers.slices import SlicedWork, Slices
 from ..timers.stall_report import Served

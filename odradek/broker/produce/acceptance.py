@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.internal_topics import is_internal
 from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.names.internal_topics import is_internal
 from odradek.protocol.records.batch import LOG_OVERHEAD, TRANSACTIONAL_FLAG, BatchHeader, Buffer
 from odradek.protocol.records.errors import CorruptRecordError
 from odradek.protocol.records.validation import read_produced_header

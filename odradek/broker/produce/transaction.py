@@ -6,8 +6,8 @@ Owns: nothing. Never does: appending. Source: ``ReplicaManager.handleProduceAppe
 from collections.abc import Callable, Iterable, Mapping
 
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.protocol.records.batch import BatchHeader
-from odradek.protocol.topic_partition import TopicPartition
 
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import ProduceResponse
 from odradek.protocol.records.batch import BatchHeader, Buffer
-from odradek.protocol.steps import Steps, run_to_end
 from odradek.storage.errors import RecordValidationError
 from odradek.storage.log.append_plan import InspectionNeededError, inspect_client_batch
 from odradek.storage.log.log import AppendInfo

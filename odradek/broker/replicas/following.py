@@ -1,4 +1,4 @@
-"""The interface through which the hosted replicas follow other brokers' partitions; :mod:`..replication` implements it.
+"""The interface through which the hosted replicas follow other brokers' partitions; :mod:`.replication` implements it.
 
 Source: ReplicaManager's use of its ReplicaFetcherManager.
 """

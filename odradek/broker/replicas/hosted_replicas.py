@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.internal_topics import INTERNAL_TOPICS
-from odradek.protocol.steps import Steps
+from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.disk_errors import is_passing
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 
-from ..metadata.image import NO_LEADER, PartitionImage, TopicImage
+from ..metadata.image.image import NO_LEADER, PartitionImage, TopicImage
 from ..timers.work import KindOfWork
 from .following import Following, ReplicaFollowing
 from .group_commit import GroupCommit

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-from ..metadata.image import BrokerRegistration, LeaderRecoveryState, PartitionImage
+from ..metadata.image.image import BrokerRegistration, LeaderRecoveryState, PartitionImage
 from .replica_selector import ReplicaView
 
 UNKNOWN_OFFSET = -1

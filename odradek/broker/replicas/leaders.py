@@ -5,11 +5,11 @@ Owns: the set of these partitions, the periodic check for followers that lag. Ne
 
 from collections.abc import Callable, Iterator
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 
-from ..metadata.image import BrokerRegistration, PartitionImage
+from ..metadata.image.image import BrokerRegistration, PartitionImage
 from ..metrics.replica_state import IsrChanges, LedPartition
 from ..timers.slices import Slices
 from .isr import InSyncReplicas

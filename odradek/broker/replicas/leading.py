@@ -15,7 +15,7 @@ from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
 from odradek.storage.log.log import Log
 
-from ..metadata.image import LeaderRecoveryState, PartitionImage
+from ..metadata.image.image import LeaderRecoveryState, PartitionImage
 from ..metrics.replica_state import IsrChanges
 from .isr import Committed, InSyncReplicas, Proposal
 from .replica_selector import RackAwareReplicaSelector

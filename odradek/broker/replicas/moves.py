@@ -12,14 +12,14 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.directory.replica_move import ReplicaMove
 from odradek.storage.files.file_names import FUTURE_DIRECTORY_SUFFIX, MAX_NAME_LENGTH
 
-from ..metadata.image import Replica
-from ..metadata.published import PublishedMetadata
+from ..metadata.image.image import Replica
+from ..metadata.publisher.published import PublishedMetadata
 from ..timers.work import KindOfWork
 from .group_commit import GroupCommit
 from .hosted_replicas import HostedReplicas

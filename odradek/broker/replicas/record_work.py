@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import Any
 
+from odradek.protocol.common.steps import Result, Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.steps import Result, Steps
 
 from ..timers.work import KindOfWork
 

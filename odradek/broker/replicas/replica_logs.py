@@ -14,7 +14,7 @@ from odradek.storage.errors import CorruptCheckpointError, StorageError
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 
-from ..metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, TopicImage
+from ..metadata.image.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, TopicImage
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ RackAwareReplicaSelector, ``ReplicaManager.findPreferredReadReplica``.
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
 
 
 class ReplicaView(NamedTuple):

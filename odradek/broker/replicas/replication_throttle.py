@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from ..config.definition import topic_keys
 from ..config.stored import served_value
-from ..metadata.dynamic_rates import dynamic_rate
-from ..metadata.image import MetadataImage, ResourceType
+from ..metadata.image.dynamic_rates import dynamic_rate
+from ..metadata.image.image import MetadataImage, ResourceType
 from .replication_quota import ReplicationQuota
 
 ALL_REPLICAS = "*"

@@ -1,5 +1,5 @@
-"""Sets up TLS and SASL from the broker's configuration: for listeners, and for connections to other nodes.
+"""TLS, SASL and ACLs as the broker's configuration asks for them: for listeners, and for connections to other nodes.
 
-Also decides which connections may send delegation token requests. The SASL mechanisms are in ``authentication/``, TLS
-contexts in ``protocol/security/``. Kafka: ``ChannelBuilders``, ``SslFactory``, ``LoginManager``.
+``tls`` (listeners and their certificates), ``authentication`` (SASL), ``authorization`` (ACLs). What the client uses too
+is in ``protocol/security/``. Kafka: ``ChannelBuilders``, ``SslFactory``, ``LoginManager``, ``StandardAuthorizer``.
 """

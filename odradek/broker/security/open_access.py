@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from ..config.security import carried_configs
 from ..config.stored import READ_AT_START
-from ..metadata.image import MetadataImage, ResourceType
+from ..metadata.image.image import MetadataImage, ResourceType
 
 logger = logging.getLogger(__name__)
 

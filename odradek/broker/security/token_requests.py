@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.security import CreateDelegationTokenRequest, CreateDelegationTokenResponse
+from odradek.protocol.security.acl import ANONYMOUS, AclOperation, AclResourceType
 
-from ..acls.acl import ANONYMOUS, AclOperation, AclResourceType
-from ..controller.delegation_tokens import USER_TYPE, Principal, owner_of
 from ..dispatch.request import RequestContext
+from ..metadata.controller.delegation_tokens import USER_TYPE, Principal, owner_of
 
 REQUESTER_SINCE = 3
 """The first version whose answers have a token's requester (KIP-373)."""

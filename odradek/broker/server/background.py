@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Never
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.steps import Steps
 from odradek.storage.directory.directory_retention import retain_logs
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.log.due_removals import DueRemovals
 from odradek.storage.log.log import Log
 
-from ..cleaner.worker_code import WorkerCode
 from ..config.server_config import ServerConfig
 from ..metrics.replica_state import IsrChanges
 from ..network.listening import BindError, wildcard_hosts
+from ..replicas.cleaner.worker_code import WorkerCode
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
@@ -32,12 +32,12 @@ from ..timers.slices import SlicedWork, Slices, run_in_slices
 from ..timers.work import KindOfWork
 
 if TYPE_CHECKING:
-    from ..cleaner.cleaner import LogCleaner
     from ..metrics.endpoint import MetricsEndpoint
     from ..metrics.loop_delay import LoopDelay
     from ..metrics.loop_load import LoopLoad
     from ..metrics.pieces import MetricsSource
-    from ..security.metrics_tls import MetricsTls
+    from ..replicas.cleaner.cleaner import LogCleaner
+    from ..security.tls.metrics_tls import MetricsTls
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class Background:
     def start_cleaner(self) -> "LogCleaner | None":
         """Starts the log cleaner, which otherwise starts with the warm-up. Returns it; None if it is not enabled."""
         if self.cleaner is None and self._cleaner_config is not None:
-            from ..cleaner.cleaner import LogCleaner  # not before the broker serves
+            from ..replicas.cleaner.cleaner import LogCleaner  # not before the broker serves
 
             self.cleaner = LogCleaner(self._directories, self._cleaner_config, self._clock_ms, self._worker_code)
             self.cleaner.start()
@@ -157,7 +157,7 @@ class Background:
         of_process: list[MetricsSource] = [ProcessMetrics(), WorkMetrics(), *self._of_loop]
         sources = [*of_process, *served, replicas, logs, DirectoryMetrics(log_dirs)]
         if config.get_boolean("odradek.metrics.ssl.enable"):
-            from ..security.metrics_tls import MetricsTls
+            from ..security.tls.metrics_tls import MetricsTls
 
             self.metrics_tls = MetricsTls(config)
         over_tls = None if self.metrics_tls is None else self.metrics_tls.streams.over_tls

@@ -12,14 +12,14 @@ from odradek.storage.directory.log_directories import LogDirectories
 
 from ..config.connection_limits import UNLIMITED, limits_of_broker, limits_of_listener
 from ..config.server_config import ServerConfig
-from ..controller.controller import Controller
 from ..dispatch.request import RequestContext
 from ..fetch.session import FetchSessionCache
 from ..groups.coordinator import GroupCoordinator
-from ..metadata.controller_link import ProducerIdSource, TopicCreator
-from ..metadata.image import ClientQuotaEntity, MetadataDelta, MetadataImage, ResourceType
-from ..metadata.published import PublishedMetadata
-from ..metadata.service import MetadataService
+from ..metadata.controller.controller import Controller
+from ..metadata.image.image import ClientQuotaEntity, MetadataDelta, MetadataImage, ResourceType
+from ..metadata.publisher.controller_link import ProducerIdSource, TopicCreator
+from ..metadata.publisher.published import PublishedMetadata
+from ..metadata.publisher.service import MetadataService
 from ..network.connections import Connections
 from ..replicas.moves import ReplicaMoves
 from ..replicas.partitions import Partitions
@@ -30,11 +30,11 @@ from ..transactions.coordinator import TransactionCoordinator
 from .coordinators import Coordinators
 
 if TYPE_CHECKING:
-    from ..acls.standard_authorizer import StandardAuthorizer
-    from ..authentication.scram_decoys import ScramDecoys
-    from ..metadata.token_hmacs import TokenHmacs
+    from ..metadata.image.token_hmacs import TokenHmacs
     from ..metrics.topic_meters import TopicMeters
     from ..quotas.creation_rates import CreationRates
+    from ..security.authentication.scram_decoys import ScramDecoys
+    from ..security.authorization.standard_authorizer import StandardAuthorizer
     from .quota_enforcement import QuotaEnforcement
 
 logger = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directories import LogDirectories
 
 from ..config.authorizer import authorizer_settings
@@ -25,24 +25,23 @@ from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig
 from ..dispatch.dispatch import Dispatcher
 from ..dispatch.read_only import ReadOnlyMode
-from ..log_dirs.disk_watch import DiskWatch
-from ..log_dirs.failures import DirectoryFailures
-from ..log_dirs.identity import cordoned_paths
-from ..log_dirs.recovery import RecoveryProgress
-from ..log_dirs.space_watch import watch_disks
-from ..metadata.local_replicas import LocalReplicas
-from ..metadata.snapshot_generator import SnapshotGenerator
-from ..metadata.stored_configs import log_bad_configs
+from ..metadata.image.local_replicas import LocalReplicas
+from ..metadata.image.stored_configs import log_bad_configs
+from ..metadata.publisher.snapshot_generator import SnapshotGenerator
 from ..network.acceptor import Acceptor
-from ..network.advertising import endpoints
 from ..network.connecting import close_idle_connections, connection_factory
 from ..network.descriptor_limit import descriptor_shares, log_few_connections
 from ..network.listening import BoundListener, bind
+from ..replicas.directories.disk_watch import DiskWatch
+from ..replicas.directories.failures import DirectoryFailures
+from ..replicas.directories.identity import cordoned_paths
+from ..replicas.directories.recovery import RecoveryProgress
 from ..replicas.hosted_replicas import HOSTING, HostedReplicas
 from ..security.open_access import warn_of_open_access
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import suspended_ms
 from ..timers.work import KindOfWork
+from .advertising import endpoints
 from .background import Background
 from .broker import Broker
 from .dispatching import dispatcher_of
@@ -57,12 +56,13 @@ from .metadata_publisher import BrokerMetadataPublisher
 from .parts import put_together
 from .role import Role
 from .running_broker import OpenedBroker, RunningBroker
+from .space_watch import watch_disks
 from .standalone import Standalone
 from .surroundings import Surroundings
 from .token_expiry import know_tokens, remove_expired_tokens
 
 if TYPE_CHECKING:
-    from ..security.tls_listeners import TlsListeners
+    from ..security.tls.listeners import TlsListeners
 
 logger = logging.getLogger(__name__)
 
@@ -248,7 +248,7 @@ class BrokerServer:
         settings = authorizer_settings(self._config)
         if settings is None:
             return
-        from ..acls.standard_authorizer import StandardAuthorizer  # a plain broker does not need it
+        from ..security.authorization.standard_authorizer import StandardAuthorizer  # a plain broker does not need it
 
         authorizer = broker.authorizer = StandardAuthorizer(settings.super_users, settings.allow_if_no_acl)
         acls = broker.metadata.image.acls

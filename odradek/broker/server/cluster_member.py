@@ -19,40 +19,40 @@ from odradek.storage.directory.log_directories import LogDirectories
 from ..config.cross_checks import RACK_AWARE_SELECTOR
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
-from ..controller.controller import Controller
 from ..dispatch.dispatch import Dispatcher
 from ..dispatch.request_in_service import RequestInService
-from ..log_dirs.identity import format_new, identify
-from ..metadata.broker_state import BrokerState
-from ..metadata.features import SUPPORTED_FEATURES, levels_problem
-from ..metadata.followed import FollowedMetadata
-from ..metadata.image import BrokerRegistration, Endpoint, Replica, ResourceType
+from ..metadata.controller.controller import Controller
+from ..metadata.image.broker_state import BrokerState
+from ..metadata.image.features import SUPPORTED_FEATURES, levels_problem
+from ..metadata.image.image import BrokerRegistration, Endpoint, Replica, ResourceType
+from ..metadata.publisher.followed import FollowedMetadata
+from ..metadata.quorum.alter_partition import AlterPartitionManager
+from ..metadata.quorum.assignments_manager import AssignmentsManager
+from ..metadata.quorum.channel import ControllerChannel
+from ..metadata.quorum.forwarded_apis import FORWARDED, PREPROCESSED
+from ..metadata.quorum.forwarding import Forwarding
+from ..metadata.quorum.lifecycle import Registrant
+from ..metadata.quorum.membership import ClusterMembership, LeftError, NotJoinedError
+from ..metadata.quorum.producer_ids import ProducerIdBlocks
+from ..metadata.quorum.topic_creation import ForwardedTopicCreation
 from ..metrics.replica_state import IsrChanges
 from ..network.node_security import NodeSecurity
-from ..quorum.alter_partition import AlterPartitionManager
-from ..quorum.assignments_manager import AssignmentsManager
-from ..quorum.channel import ControllerChannel
-from ..quorum.forwarded_apis import FORWARDED, PREPROCESSED
-from ..quorum.forwarded_configs import ForwardedConfigs
-from ..quorum.forwarded_tokens import ForwardedTokens
-from ..quorum.forwarding import Forwarding
-from ..quorum.lifecycle import Registrant
-from ..quorum.membership import ClusterMembership, LeftError, NotJoinedError
-from ..quorum.producer_ids import ProducerIdBlocks
-from ..quorum.topic_creation import ForwardedTopicCreation
+from ..replicas.directories.identity import format_new, identify
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
 from ..replicas.leading import LeadingCommon
 from ..replicas.replica_selector import RackAwareReplicaSelector
+from ..replicas.replication.replica_fetchers import ReplicaFetchers
 from ..replicas.replication_quota import ReplicationQuota
 from ..replicas.replication_throttle import FOLLOWER_KEYS, LEADER_KEYS, ReplicationThrottle, ThrottleKeys
-from ..replication.replica_fetchers import ReplicaFetchers
 from ..security.node_security import node_security
 from ..timers.monotonic import monotonic_ms
 from ..timers.slices import Slices
 from ..timers.work import KindOfWork
 from .broker import Broker
+from .forwarded_configs import ForwardedConfigs
+from .forwarded_tokens import ForwardedTokens
 from .loggers import has_logger, set_levels
 from .random_ids import random_uuid
 from .role import Role, StartStopped

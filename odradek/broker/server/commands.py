@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek import __version__
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.properties import decode_properties
+from odradek.protocol.java.properties import decode_properties
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 from odradek.storage.files.disk_reserve import FULL
 
@@ -26,10 +26,10 @@ from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..config.sources import repeated_keys
 from ..dispatch.read_only import ReadOnlyMode
-from ..log_dirs.recovery import RecoveryStopped
-from ..metadata.log_reader import MetadataLogError
+from ..metadata.log.log_reader import MetadataLogError
 from ..network.descriptor_limit import TooFewDescriptorsError, descriptor_shares, raise_descriptor_limit
 from ..network.listening import BindError
+from ..replicas.directories.recovery import RecoveryStopped
 from .broker_server import BrokerServer
 from .full_collections import FullCollections
 from .heap_trimming import keep_freed_memory

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
 from ..config.server_config import ServerConfig
 from ..coordinator.coordinator import Coordinator
@@ -18,9 +18,9 @@ from ..coordinator.partition_log import ACKS_ALL, ACKS_LEADER, CoordinatorTraffi
 from ..groups.consumer.topics import GroupTopics
 from ..groups.coordinator import GroupCoordinator
 from ..groups.coordinator_settings import group_settings
-from ..metadata.features import TRANSACTION_VERSION
-from ..metadata.image import MetadataDelta, MetadataImage, PartitionImage, ResourceType, TopicImage
-from ..metadata.published import PublishedMetadata
+from ..metadata.image.features import TRANSACTION_VERSION
+from ..metadata.image.image import MetadataDelta, MetadataImage, PartitionImage, ResourceType, TopicImage
+from ..metadata.publisher.published import PublishedMetadata
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from ..timers.slices import Slices

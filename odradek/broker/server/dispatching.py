@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..config.server_config import ServerConfig
 from ..dispatch.dispatch import Dispatcher
 from ..dispatch.read_only import ReadOnlyMode
-from ..metadata.image import ClientQuotaEntity
+from ..metadata.image.image import ClientQuotaEntity
 from .broker import Broker
 from .role import Role
 from .surroundings import Surroundings
@@ -47,7 +47,7 @@ def _guard(config: ServerConfig, broker: Broker, role: Role, dispatcher: Dispatc
     """Makes the dispatcher ask the authorizer, if the broker has one."""
     if broker.authorizer is None:
         return
-    from ..authorization.guard import Guard  # a plain broker does not need it
+    from ..security.authorization.guard import Guard  # a plain broker does not need it
 
     creates_topics = config.get_boolean("auto.create.topics.enable")
     dispatcher.guard(Guard(broker.authorizer, broker.metadata, creates_topics, role.ask_themselves))

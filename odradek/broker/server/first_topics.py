@@ -9,12 +9,12 @@ import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
-from odradek.protocol.wall_clock import clock_ms
 
 from ..config.errors import ConfigError
-from ..controller.topics import create_topics
+from ..metadata.controller.topics import create_topics
 from .broker import Broker
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ With another C library the call allocates and frees one block.
 
 KEPT_BYTES = 4 << 20
 """Blocks up to this size come from the heap, and twice as much free memory may stay at its top. Buffers of larger
-frames are mapped in any case (``protocol/framing.py``)."""
+frames are mapped in any case (``protocol/framing/frames.py``)."""
 
 
 def keep_freed_memory() -> None:

@@ -5,8 +5,8 @@ Owns: their texts, and when each is printed. Modules of Testcontainers wait for 
 
 from collections.abc import Iterator
 
-from ..metadata.image import MetadataDelta, MetadataImage
-from ..metadata.published import PublishedMetadata
+from ..metadata.image.image import MetadataDelta, MetadataImage
+from ..metadata.publisher.published import PublishedMetadata
 
 STARTED = (
     "[KafkaServer id={}] started",

@@ -9,14 +9,14 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.messages.structure import Message
 
 from ..config.listeners import Listener
 from ..config.server_config import ServerConfig
 from ..dispatch.request import RequestContext
 from ..dispatch.served import handler
-from ..metadata.image import MetadataImage, ResourceType
+from ..metadata.image.image import MetadataImage, ResourceType
 from ..network.acceptor import ConnectionFactory, Listening
 from ..network.connecting import limit_unauthenticated
 from ..network.connection import Authentication, Connection
@@ -25,9 +25,9 @@ from ..timers.patient_timers import PatientTimers
 from .broker import Broker
 
 if TYPE_CHECKING:
-    from ..authentication.failures import Failures
     from ..config.sasl import ListenerSasl
-    from ..security.tls_listeners import TlsListeners
+    from ..security.authentication.failures import Failures
+    from ..security.tls.listeners import TlsListeners
 
 Connect = Callable[[str, Authentication | None], Connection]
 """Makes a connection of a listener: its name, and how its clients authenticate (None: they don't)."""
@@ -39,7 +39,7 @@ def accepts_anyone(config: ServerConfig, listener: Listener) -> bool:
         return True
     if listener.protocol != "SSL":
         return False
-    from ..security.tls_listeners import asks_for_certificates  # a plain broker does not need it
+    from ..security.tls.listeners import asks_for_certificates  # a plain broker does not need it
 
     return not asks_for_certificates(config, listener)
 
@@ -93,14 +93,14 @@ class ListenerSecurity:
 
     def _certificates(self) -> Authentication:
         """How the clients of an SSL listener authenticate."""
-        from ..network.tls_listener import HandshakeAuthentication  # a plain broker does not need it
+        from ..security.tls.listener import HandshakeAuthentication  # a plain broker does not need it
 
         return HandshakeAuthentication(self._config.get_int("socket.request.max.bytes"))
 
     def _sasl(self, listener_name: str) -> Authentication:
         """How the clients of a SASL listener authenticate."""
-        from ..security.sasl_listener import OwnAnswers, sasl_listener  # a plain broker does not need it
-        from ..security.sasl_mechanisms import mechanisms_of
+        from ..security.authentication.sasl_listener import OwnAnswers, sasl_listener  # a plain broker does not need it
+        from ..security.authentication.sasl_mechanisms import mechanisms_of
 
         broker, settings = self._broker, self._sasl_settings[listener_name]
         assert broker.scram_decoys is not None, "made at the start of a broker with SASL"
@@ -128,7 +128,7 @@ class ListenerSecurity:
 
     @functools.cached_property
     def _failures(self) -> "Failures":
-        from ..authentication.failures import Failures
+        from ..security.authentication.failures import Failures
 
         return Failures(self._config.get_int("connection.failed.authentication.delay.ms"))
 
@@ -137,14 +137,14 @@ def tls_listeners(config: ServerConfig) -> "TlsListeners | None":
     """The TLS of the listeners that have it; None without such a listener. Raises ConfigError."""
     if all(listener.protocol in ("PLAINTEXT", "SASL_PLAINTEXT") for listener in config.listeners):
         return None
-    from ..security.tls_listeners import TlsListeners  # a plain broker does not need it
+    from ..security.tls.listeners import TlsListeners  # a plain broker does not need it
 
     return TlsListeners(config)
 
 
 def follow_tls_configs(tls: "TlsListeners", broker: Broker, timers: PatientTimers) -> None:
     """Applies the dynamic configs of listeners, now and whenever they or their files change."""
-    from ..security.tls_listeners import WATCH_MS
+    from ..security.tls.listeners import WATCH_MS
 
     metadata = broker.metadata
 

@@ -11,17 +11,17 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.steps import run_to_end
 from odradek.storage.log.log_config import LogConfig
 
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
-from ..log_dirs.disk_space import CAP_KEY, segment_bytes_under
-from ..log_dirs.identity import cordoned_paths
-from ..metadata.controller_link import BrokerReports
-from ..metadata.dynamic_rates import dynamic_rate
-from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
+from ..metadata.image.dynamic_rates import dynamic_rate
+from ..metadata.image.image import MetadataDelta, MetadataImage, ResourceType
+from ..metadata.publisher.controller_link import BrokerReports
+from ..replicas.directories.disk_space import CAP_KEY, segment_bytes_under
+from ..replicas.directories.identity import cordoned_paths
 from ..replicas.hosted_replicas import HOSTING, HostedReplicas
 from ..replicas.moves import THROTTLE_KEY
 from ..timers.work import KindOfWork

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from ..config.server_config import ServerConfig
 from ..dispatch.charge import Charging
 from ..dispatch.dispatch import Dispatcher
-from ..metadata.image import ClientQuotaEntity
+from ..metadata.image.image import ClientQuotaEntity
 from ..network.connection_quotas import ConnectionQuotas
 from ..network.host_names import canonical, resolve
 from ..quotas.client_quota import QuotaWindows

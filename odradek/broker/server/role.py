@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from odradek.storage.directory.log_directories import LogDirectories
 
-from ..controller.controller import Controller
 from ..dispatch.dispatch import Dispatcher
-from ..metadata.controller_link import BrokerReports, ProducerIdSource, TopicCreator
-from ..metadata.image import Endpoint, Replica
-from ..metadata.published import PublishedMetadata
+from ..metadata.controller.controller import Controller
+from ..metadata.image.image import Endpoint, Replica
+from ..metadata.publisher.controller_link import BrokerReports, ProducerIdSource, TopicCreator
+from ..metadata.publisher.published import PublishedMetadata
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders

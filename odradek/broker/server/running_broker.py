@@ -12,11 +12,11 @@ from pathlib import Path
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.errors import StorageError
 
-from ..log_dirs.disk_watch import DiskWatch
-from ..metadata.image import Endpoint
-from ..metadata.snapshot_generator import SnapshotGenerator
+from ..metadata.image.image import Endpoint
+from ..metadata.publisher.snapshot_generator import SnapshotGenerator
 from ..network.acceptor import Acceptor
 from ..network.descriptor_limit import DescriptorShares
+from ..replicas.directories.disk_watch import DiskWatch
 from ..replicas.group_commit import GroupCommit
 from ..replicas.hosted_replicas import HostedReplicas
 from ..timers.loop_timers import LoopTimers

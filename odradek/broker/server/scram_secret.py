@@ -11,7 +11,7 @@ import secrets
 
 from odradek.storage.directory.log_directory import LogDirectory
 
-from ..authentication.scram_decoys import ScramDecoys
+from ..security.authentication.scram_decoys import ScramDecoys
 from .broker import Broker
 from .token_expiry import SECRET_KEY
 

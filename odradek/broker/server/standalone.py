@@ -8,29 +8,29 @@ from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.storage.directory.log_directories import LogDirectories
 
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..config.stored import ADVERTISED
-from ..controller.auto_topic_creation import AutoTopicCreation
-from ..controller.broker_lifecycle import BrokerLifecycle
-from ..controller.controller import Controller
-from ..controller.directories import assignment_records
-from ..controller.own_reports import OwnReports
-from ..controller.producer_ids import ProducerIds
 from ..dispatch.dispatch import Dispatcher
-from ..log_dirs.identity import format_new, identify
-from ..metadata.image import Endpoint, Replica, ResourceType
-from ..metadata.local_replicas import LocalReplicas
-from ..metadata.service import MetadataService
-from ..network.advertising import endpoints as endpoints_of
+from ..metadata.controller.auto_topic_creation import AutoTopicCreation
+from ..metadata.controller.broker_lifecycle import BrokerLifecycle
+from ..metadata.controller.controller import Controller
+from ..metadata.controller.directories import assignment_records
+from ..metadata.controller.own_reports import OwnReports
+from ..metadata.controller.producer_ids import ProducerIds
+from ..metadata.image.image import Endpoint, Replica, ResourceType
+from ..metadata.image.local_replicas import LocalReplicas
+from ..metadata.publisher.service import MetadataService
 from ..network.listening import BindError, BoundListener
+from ..replicas.directories.identity import format_new, identify
 from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
 from ..timers.slices import Slices
+from .advertising import endpoints as endpoints_of
 from .broker import Broker
 from .loggers import has_logger
 from .random_ids import random_uuid
@@ -150,7 +150,7 @@ class Standalone(Role):
     def metrics(self) -> "Sequence[MetricsSource]":
         """The metrics of the broker's state, which is RUNNING from the first metrics to the last, and of the
         controller."""
-        from ..metadata.broker_state import BrokerState  # only with metrics
+        from ..metadata.image.broker_state import BrokerState  # only with metrics
         from ..metrics.broker_state_metric import BrokerStateMetric
         from ..metrics.controller_metrics import ControllerMetrics
 

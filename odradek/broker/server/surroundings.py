@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.files.disk_reserve import ReservedFiles
 from odradek.storage.files.files import Files
 

@@ -24,7 +24,7 @@ def know_tokens(broker: Broker) -> None:
     secret_key = broker.static_config[SECRET_KEY]
     if not secret_key:
         return
-    from ..metadata.token_hmacs import TokenHmacs  # a plain broker does not need it
+    from ..metadata.image.token_hmacs import TokenHmacs  # a plain broker does not need it
 
     tokens = broker.metadata.image.delegation_tokens
     broker.token_hmacs = TokenHmacs(secret_key)
@@ -38,7 +38,7 @@ def remove_expired_tokens(broker: Broker, timers: LoopTimers, clock_ms: Callable
     """
     if broker.token_hmacs is None or broker.is_cluster_member:
         return
-    from ..controller.delegation_tokens import expired_tokens
+    from ..metadata.controller.delegation_tokens import expired_tokens
 
     metadata = broker.own_metadata
     interval_ms = broker.static_config.get_int(INTERVAL_KEY)

@@ -15,8 +15,8 @@ from importlib import import_module
 
 from odradek.storage.files.disk_errors import NO_DESCRIPTOR, lacks_descriptors
 
-from ..cleaner.worker_code import WorkerCode
 from ..dispatch.served import SERVED
+from ..replicas.cleaner.worker_code import WorkerCode
 from ..timers.timers import Timer
 
 logger = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ AFTER = (
     "odradek.storage.compaction.order",
     "odradek.storage.compaction.live_round",
     "odradek.storage.compaction.worker",
-    "odradek.broker.cleaner.cleaner",
+    "odradek.broker.replicas.cleaner.cleaner",
     "difflib",
     "ipaddress",
     "pdb",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from odradek.protocol.properties import decode_properties
+from odradek.protocol.java.properties import decode_properties
 
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig

@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.check.command import run
 from odradek.storage.compaction.grouping import first_dirty_offset
 from odradek.storage.directory.lock_holder import lock_holder
@@ -25,9 +25,9 @@ from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 
 from ..config.server_config import ServerConfig
-from ..log_dirs.disk_space import CAP_KEY, MIN_FREE_KEY, free_space_marks, in_words, min_free_bytes
-from ..metadata.corruption import MetadataCorruption
-from ..metadata.log_reader import MetadataLogError
+from ..metadata.image.corruption import MetadataCorruption
+from ..metadata.log.log_reader import MetadataLogError
+from ..replicas.directories.disk_space import CAP_KEY, MIN_FREE_KEY, free_space_marks, in_words, min_free_bytes
 from .configuration import all_directories, load_configuration
 from .explanation import ExplainedTransaction, Explanation, PartitionOnDisk, SegmentOnDisk, explain_partition
 from .offline import OfflineDirectories

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from odradek.storage.log.log_config import LogConfig
 
-from ..log_dirs.disk_space import in_words
+from ..replicas.directories.disk_space import in_words
 
 DAY_MS = 86_400_000
 LONG_MS = 100 * 365 * DAY_MS

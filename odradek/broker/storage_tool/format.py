@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from odradek.protocol.metadata_versions import level_name, release_level
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.apis.metadata_versions import level_name, release_level
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.check.command import run
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.files import Files
@@ -23,7 +23,7 @@ from odradek.storage.files.meta_properties import (
 )
 
 from ..config.server_config import ServerConfig
-from ..metadata.features import (
+from ..metadata.image.features import (
     BOOTSTRAP_FEATURES,
     ELIGIBLE_LEADER_REPLICAS_VERSION,
     KRAFT_VERSION,
@@ -31,7 +31,7 @@ from ..metadata.features import (
     METADATA_VERSION,
     SUPPORTED_FEATURES,
 )
-from ..metadata.service import controller_endpoint
+from ..metadata.publisher.service import controller_endpoint
 from ..server import random_ids
 from .configuration import all_directories, load_configuration, metadata_directory
 from .formatting import bootstrap_snapshot, feature_records, format_directory

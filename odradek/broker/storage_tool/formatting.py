@@ -14,18 +14,18 @@ from pathlib import Path
 
 from odradek.protocol.codec import encode
 from odradek.protocol.internal_records.metadata_serde import encode_record
-from odradek.protocol.internal_topics import METADATA_TOPIC
 from odradek.protocol.messages.metadata_records import FeatureLevelRecord
 from odradek.protocol.messages.snapshots import SnapshotFooterRecord, SnapshotHeaderRecord
 from odradek.protocol.messages.structure import Message
+from odradek.protocol.names.internal_topics import METADATA_TOPIC
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.storage.files.file_names import partition_directory_name
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties
 
-from ..metadata.features import METADATA_VERSION, record_version
-from ..metadata.format import bootstrap_checkpoint
+from ..metadata.image.features import METADATA_VERSION, record_version
+from ..metadata.log.format import bootstrap_checkpoint
 
 BOOTSTRAP = "bootstrap.checkpoint"
 FIRST_CHECKPOINT = f"{0:020d}-{0:010d}.checkpoint"

@@ -19,7 +19,7 @@ from odradek.storage.files.disk_usage import allocated_bytes
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import MetaProperties, read_clean_shutdown, read_meta_properties, uuid_text
 
-from ..log_dirs.disk_space import in_words
+from ..replicas.directories.disk_space import in_words
 from .configuration import all_directories, load_configuration
 
 

@@ -20,10 +20,10 @@ from odradek.storage.log.log_config import LogConfig
 
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
-from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
-from ..metadata.replay import replay
-from ..metadata.service import controller_endpoint
-from ..metadata.voter_log import VoterLog
+from ..metadata.image.image import MetadataDelta, MetadataImage, ResourceType
+from ..metadata.image.replay import replay
+from ..metadata.log.voter_log import VoterLog
+from ..metadata.publisher.service import controller_endpoint
 
 
 def load_image(directory: LogDirectory, config: ServerConfig, now_ms: int) -> MetadataImage:

@@ -3,9 +3,9 @@
 Pure. Source: Kafka's MetadataVersion, Feature.
 """
 
-from odradek.protocol.metadata_versions import LEVELS
+from odradek.protocol.apis.metadata_versions import LEVELS
 
-from ..metadata.features import (
+from ..metadata.image.features import (
     ELIGIBLE_LEADER_REPLICAS_VERSION,
     GROUP_VERSION,
     LATEST_GROUP_VERSION,

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import click
 
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.internal_topics import METADATA_TOPIC
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.names.internal_topics import METADATA_TOPIC
 from odradek.storage.check.command import run
 from odradek.storage.check.directory_check import partition_tasks
 from odradek.storage.check.findings import CheckSeverity
@@ -36,9 +36,9 @@ from odradek.storage.log.log import Log
 
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
-from ..metadata.corruption import MetadataCorruption
-from ..metadata.image import MetadataImage, ResourceType
-from ..metadata.log_reader import MetadataLogError
+from ..metadata.image.corruption import MetadataCorruption
+from ..metadata.image.image import MetadataImage, ResourceType
+from ..metadata.log.log_reader import MetadataLogError
 from .configuration import all_directories, load_configuration
 from .offline import effective_config, load_image
 

@@ -12,7 +12,7 @@ import click
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode, ProtocolError
-from odradek.protocol.framing import SIZE
+from odradek.protocol.framing.frames import SIZE
 from odradek.protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 VERSION = 1

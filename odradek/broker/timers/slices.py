@@ -3,7 +3,7 @@
 Owns: the work in progress. Never does: I/O, choosing the work. Invariant: all work together takes at most three slices
 of a turn: one for new work that starts at once, one for work that waits for its start (so that a small request does not
 wait for large ones of other clients), and one for work in progress. A step is one `next()` of an iterator and must take
-less than 1 ms; its result is ignored (``protocol/steps.py``).
+less than 1 ms; its result is ignored (``protocol/common/steps.py``).
 Source: Kafka gives each request a thread of its own instead (``num.io.threads``).
 """
 
@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from odradek.protocol.steps import Result, Steps
+from odradek.protocol.common.steps import Result, Steps
 
 from .stall_report import RequestSeen, Served, seen
 from .work import KindOfWork

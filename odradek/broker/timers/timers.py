@@ -1,7 +1,7 @@
 """The interfaces of timers, for all packages of the broker.
 
-Pure. Owns: these protocols. Never does: anything. :class:`..timers.loop_timers.LoopTimers`,
-:class:`..timers.patient_timers.PatientTimers` and the virtual timers of the tests implement them.
+Pure. Owns: these protocols. Never does: anything. :class:`.loop_timers.LoopTimers`,
+:class:`.patient_timers.PatientTimers` and the virtual timers of the tests implement them.
 """
 
 from collections.abc import Callable

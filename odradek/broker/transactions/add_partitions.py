@@ -5,8 +5,8 @@ KIP-98, KIP-890.
 """
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.topic_partition import TopicPartition
-from odradek.protocol.transaction_states import TransactionState
+from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.transaction_states import TransactionState
 
 from .core import TransactionCore
 from .effects import TransactionEffects

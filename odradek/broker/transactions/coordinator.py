@@ -8,7 +8,7 @@ Source: ``TransactionCoordinator``, ``TransactionStateManager``.
 from collections.abc import Callable
 from functools import partial
 
-from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
 
 from ..coordinator.coordinator import Coordinator, LogOpener
 from ..coordinator.interfaces import CoordinatorLog

@@ -6,11 +6,11 @@ Pure. Owns: the list of keys that it reads. Never does: reading them again after
 
 from typing import Any
 
-from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
 
 from ..config.server_config import ServerConfig
 from ..coordinator.partitioning import partition_count
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
 from .config import TransactionCoordinatorConfig
 
 

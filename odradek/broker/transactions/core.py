@@ -11,7 +11,7 @@ its replay are one step, so requests are refused only while markers are written.
 
 from collections.abc import Callable
 
-from odradek.protocol.transaction_states import TransactionState
+from odradek.protocol.names.transaction_states import TransactionState
 
 from ..coordinator.effects import SetTimer
 from ..metrics.coordinator_counts import TransactionCounts

@@ -8,7 +8,7 @@ from collections.abc import Collection, Generator
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.transactions import DescribeTransactionsResponse, ListTransactionsResponse
-from odradek.protocol.transaction_states import BY_LABEL, TransactionState
+from odradek.protocol.names.transaction_states import BY_LABEL, TransactionState
 
 from ..groups.consumer.regular_expressions import compile_pattern
 from .core import TransactionCore

@@ -15,7 +15,7 @@ transaction is open, the result depends on the state:
 """
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.transaction_states import TransactionState
+from odradek.protocol.names.transaction_states import TransactionState
 
 from .core import TransactionCore
 from .effects import TransactionEffects

@@ -6,7 +6,7 @@ Pure. Source: ``TransactionCoordinator.handleInitProducerId``, ``prepareInitProd
 from typing import NamedTuple
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.transaction_states import TransactionState
+from odradek.protocol.names.transaction_states import TransactionState
 
 from .core import TransactionCore
 from .effects import TransactionEffects

@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
-from odradek.protocol.topic_partition import TopicPartition
 
 from ..coordinator.interfaces import CoordinatorLog
 from ..groups.coordinator import GroupCoordinator

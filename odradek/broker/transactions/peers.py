@@ -14,11 +14,11 @@ from functools import partial
 from typing import Generic
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages.transactions import AddPartitionsToTxnResponse, WriteTxnMarkersResponse
+from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
 
 from ..coordinator.partitioning import partition_for
-from ..metadata.image import MetadataImage
+from ..metadata.image.image import MetadataImage
 from ..network.broker_client import BrokerClient
 from ..network.node_client import NodeUnavailableError
 from ..network.node_security import PLAINTEXT, NodeSecurity

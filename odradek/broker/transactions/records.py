@@ -1,7 +1,7 @@
 """The records of ``__transaction_state``: one for each transactional id; the latest one counts.
 
 Value version 1 (with the tagged fields of KIP-890) is written if transaction.version is finalised at 1 or more. The
-framing is in :mod:`...protocol.internal_records`. Pure but for log lines. Source: ``TransactionLog``.
+framing is in :mod:`odradek.protocol.internal_records`. Pure but for log lines. Source: ``TransactionLog``.
 """
 
 import logging
@@ -16,8 +16,8 @@ from odradek.protocol.internal_records.coordinator_serde import (
     record_type_of,
 )
 from odradek.protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
-from odradek.protocol.topic_partition import TopicPartition
-from odradek.protocol.transaction_states import TransactionState
+from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.transaction_states import TransactionState
 
 from .transaction import NO_PRODUCER_ID, Transaction
 

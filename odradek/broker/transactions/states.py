@@ -10,7 +10,7 @@ two states, all requests for its transactional id are refused. A record with an 
 as Dead. Source: ``TransactionState``, KIP-98, KIP-890.
 """
 
-from odradek.protocol.transaction_states import SETTLED, TransactionState
+from odradek.protocol.names.transaction_states import SETTLED, TransactionState
 
 NEVER_STORED = frozenset({TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE})
 """States that no coordinator writes into its log."""

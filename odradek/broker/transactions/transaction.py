@@ -8,8 +8,8 @@ that of all records of the transaction that it ends. Source: ``TransactionMetada
 from dataclasses import dataclass, replace
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.topic_partition import TopicPartition
-from odradek.protocol.transaction_states import SETTLED, TransactionState
+from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.transaction_states import SETTLED, TransactionState
 
 from .states import NEVER_STORED, VALID_PREVIOUS
 

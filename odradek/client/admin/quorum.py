@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import METADATA_TOPIC
 from odradek.protocol.messages.quorum import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
@@ -13,6 +12,7 @@ from odradek.protocol.messages.quorum import (
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
 )
+from odradek.protocol.names.internal_topics import METADATA_TOPIC
 
 from ..errors import broker_error
 from .base import AdminBase

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode, ProtocolError
-from odradek.protocol.framing import FrameReader, Frames
+from odradek.protocol.framing.frames import FrameReader, Frames
 from odradek.protocol.messages.headers import ResponseHeader
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from odradek.protocol.messages.structure import Message

@@ -179,7 +179,7 @@ async def describe_clients(
 ) -> None:
     """``--describe``: prints the quotas, then the SCRAM credentials if ``users`` is given."""
     found = await quotas.describe_client_quotas(filters_of(entity), strict=True)
-    from odradek.protocol.message_documents import java_double  # reads the table of messages
+    from odradek.protocol.show.message_documents import java_double  # reads the table of messages
 
     document: dict[str, object] = {"quotas": [{"entity": one.entity, "configs": one.values} for one in found]}
     if not as_json:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 
-from odradek.protocol.properties import decode_properties, parse_properties
+from odradek.protocol.java.properties import decode_properties, parse_properties
 
 from .running import CommandError, key_values
 

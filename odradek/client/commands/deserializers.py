@@ -55,7 +55,9 @@ def _float(data: bytes) -> bytes:
 
 
 def _java_text(number: float) -> bytes:
-    from odradek.protocol.message_documents import java_double  # reads the table of messages, which few commands need
+    from odradek.protocol.show.message_documents import (
+        java_double,  # reads the table of messages, which few commands need
+    )
 
     return java_double(number).encode()
 

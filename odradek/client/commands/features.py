@@ -63,7 +63,7 @@ def describe(node_id: int | None, **common: Any) -> int:
 
 def level_text(feature: str, level: int) -> str:
     """The text of a level: the number, or for metadata.version the name of its release."""
-    from odradek.protocol.metadata_versions import LEVELS, METADATA_VERSION, level_name
+    from odradek.protocol.apis.metadata_versions import LEVELS, METADATA_VERSION, level_name
 
     if feature != METADATA_VERSION:
         return str(level)
@@ -147,7 +147,7 @@ def _refuse_repeated(names: list[str]) -> None:
 
 def wanted_levels(metadata: str | None, features: tuple[str, ...]) -> dict[str, int]:
     """Feature -> level, from ``--metadata`` and ``--feature``. Raises CommandError."""
-    from odradek.protocol.metadata_versions import METADATA_VERSION
+    from odradek.protocol.apis.metadata_versions import METADATA_VERSION
 
     pairs = []
     if metadata is not None:
@@ -174,7 +174,7 @@ def levels_of_release(
     release: str, metadata: str | None, features: tuple[str, ...], *, leaves_out_zero: bool
 ) -> dict[str, int]:
     """Feature -> level of a release. ``leaves_out_zero``: without features at level 0. Raises CommandError."""
-    from odradek.protocol.metadata_versions import METADATA_VERSION, default_levels
+    from odradek.protocol.apis.metadata_versions import METADATA_VERSION, default_levels
 
     if metadata is not None or features:
         raise CommandError("Can not specify `release-version` with other feature flags.")
@@ -184,7 +184,7 @@ def levels_of_release(
 
 
 def _release_level(release: str) -> int:
-    from odradek.protocol.metadata_versions import release_level
+    from odradek.protocol.apis.metadata_versions import release_level
 
     try:
         return release_level(release)
@@ -196,7 +196,7 @@ def _release_level(release: str) -> int:
 @click.option("-r", "--release-version", metavar="RELEASE", help="The release, such as 4.0-IV3; default: the latest.")
 def version_mapping(release_version: str | None) -> int:
     """``version-mapping``, without a connection."""
-    from odradek.protocol.metadata_versions import LEVELS, METADATA_VERSION, default_levels
+    from odradek.protocol.apis.metadata_versions import LEVELS, METADATA_VERSION, default_levels
 
     release = release_version or list(LEVELS)[-1]
     level = _release_level(release)
@@ -226,7 +226,7 @@ def feature_dependencies(features: tuple[str, ...]) -> int:
 
 def dependency_lines(name: str, level: int) -> list[str]:
     """The lines for one level: the features that it requires. Raises CommandError if the level does not exist."""
-    from odradek.protocol.metadata_versions import FEATURE_LEVELS, LEVELS, METADATA_VERSION
+    from odradek.protocol.apis.metadata_versions import FEATURE_LEVELS, LEVELS, METADATA_VERSION
 
     if name == METADATA_VERSION:
         if level not in LEVELS.values():

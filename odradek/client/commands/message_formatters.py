@@ -61,8 +61,8 @@ def _logged(record: ConsumerRecord, record_format: RecordFormat) -> bytes:
 def _internal(types: Mapping[int, str]) -> Formatter:
     """A formatter for the records of an internal topic: JSON without separators between records, as in Kafka."""
     from odradek.protocol.codec import decode
-    from odradek.protocol.message_documents import document, kafka_json  # reads the whole table of messages
     from odradek.protocol.messages import message_class
+    from odradek.protocol.show.message_documents import document, kafka_json  # reads the whole table of messages
 
     def shown(class_name: str, version: int, data: bytes) -> object:
         kind_of_message = message_class(class_name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 
 from .abbreviations import AbbreviatedGroup
 from .node_options import action_options, ask, given_options, keep_options, node_options

@@ -1,6 +1,6 @@
 """Java's properties files, as the commands read them. Pure."""
 
-from odradek.protocol.properties import parse_properties
+from odradek.protocol.java.properties import parse_properties
 
 
 def read_properties(text: str) -> dict[str, str]:

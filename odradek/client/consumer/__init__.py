@@ -6,7 +6,7 @@ Importing this package imports none of its modules; each name is imported when i
 from typing import TYPE_CHECKING
 
 # By full names: mypy also meets this file under a package of tests/.
-from odradek.protocol.lazy_exports import lazy_exports
+from odradek.protocol.common.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from odradek.client.consumer.consumer import Consumer, RebalanceListener

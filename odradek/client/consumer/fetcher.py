@@ -12,9 +12,9 @@ from collections.abc import Callable, Coroutine, Iterable
 from itertools import count
 from typing import Any, NamedTuple
 
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
-from odradek.protocol.wall_clock import clock_ms
 
 from ..cluster.cluster import Cluster
 from ..cluster.metadata import ZERO_TOPIC_ID

@@ -6,7 +6,7 @@ look-up. Source: ``consumer.internals.OffsetFetcher``, ``ConsumerCoordinator.ini
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 
 from ..cluster.cluster import Cluster
 from ..cluster.list_offsets import LATEST_TIMESTAMP, list_offsets

@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.compression import COMPRESSION_NAMES, CompressionType
 from odradek.protocol.records.varint import MAX_INT32
-from odradek.protocol.wall_clock import clock_ms
 
 from ..cluster.cluster import Cluster, ClusterTimes
 from ..cluster.metadata import TopicMetadata

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties
 from odradek.storage.files.regular_files import fault_text

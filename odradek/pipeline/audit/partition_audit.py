@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
 from odradek.storage.files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, segment_path
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from odradek.protocol.internal_topics import METADATA_TOPIC
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
+from odradek.protocol.names.internal_topics import METADATA_TOPIC
 from odradek.storage.files.checkpoints import ROOT_CHECKPOINTS
 from odradek.storage.files.file_names import (
     DELETE_DIRECTORY_SUFFIX,

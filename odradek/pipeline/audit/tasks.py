@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
 
 from ..directories.log_directories import PartitionDirectory

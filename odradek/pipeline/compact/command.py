@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 
 from ..command_line import interruptible, parse_size, path_on_disk

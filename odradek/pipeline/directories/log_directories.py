@@ -10,7 +10,7 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
-from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.internal_topics import METADATA_TOPIC
 from odradek.storage.files.file_names import (
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,

@@ -6,7 +6,7 @@ only if there is one, because that takes a fifth of the time of an audit's impor
 
 from pathlib import Path
 
-from odradek.protocol.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.internal_topics import METADATA_TOPIC
 from odradek.storage.files.file_names import LOG_SUFFIX, base_offset_of
 from odradek.storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.records.compression import COMPRESSION_NAMES, CompressionType
-from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 
 from ..command_line import interruptible, no_way_back, path_on_disk

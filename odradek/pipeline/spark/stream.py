@@ -22,7 +22,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.storage.files.regular_files import fault_text
 
 from ..decode.living_log import END_OF_OFFSETS

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from odradek.protocol.message_documents import kafka_json
 from odradek.protocol.messages.group_records import ConsumerGroupMemberMetadataValue, GroupMetadataValue
+from odradek.protocol.show.message_documents import kafka_json
 from odradek.storage.dump.decoders import Typed
 from odradek.storage.dump.embedded import data_document
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 from odradek.protocol.errors import KafkaError, ProtocolError
 from odradek.protocol.internal_records.coordinator_serde import TRANSACTION_RECORDS
 from odradek.protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
+from odradek.protocol.names.transaction_states import BY_NUMBER
 from odradek.protocol.records.batch import read_header
-from odradek.protocol.transaction_states import BY_NUMBER
 from odradek.storage.producers.transaction_markers import read_marker
 
 from ..decode.batch_table import check_crcs

@@ -11,9 +11,9 @@ import linecache
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
+from ..apis.table import MessageSpec, message
 from ..errors import ProtocolError
 from ..messages.structure import Message
-from ..table import MessageSpec, message
 from .decode import decode_source
 from .encode import encode_parts_source, encode_source
 from .source import FunctionSource, has_records

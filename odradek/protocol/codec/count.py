@@ -10,9 +10,9 @@ Counting takes 0.1 to 0.2 us for each string or structure, and no time for each 
 
 from struct import error
 
+from ..apis.table import FieldSpec, MessageSpec, StructureSpec
 from ..errors import ProtocolError
 from ..messages.structure import Message
-from ..table import FieldSpec, MessageSpec, StructureSpec
 from . import runtime
 from .source import FORMATS, FunctionSource, least_size
 from .steps import begin_steps, count_step

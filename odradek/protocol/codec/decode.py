@@ -9,8 +9,8 @@ follows them, in one call, and assigns the slots of a message without calling ``
 from codecs import utf_8_decode
 from struct import error
 
+from ..apis.table import FieldSpec, MessageSpec, StructureSpec
 from ..messages.structure import Message
-from ..table import FieldSpec, MessageSpec, StructureSpec
 from . import runtime
 from .source import FORMATS, FunctionSource, default_source, has_records, least_size
 

@@ -8,9 +8,9 @@ fixed size in one call.
 
 from struct import error
 
+from ..apis.table import FieldSpec, MessageSpec, StructureSpec
 from ..errors import ProtocolError
 from ..messages.structure import Message
-from ..table import FieldSpec, MessageSpec, StructureSpec
 from . import runtime
 from .source import FORMATS, FunctionSource, default_source
 

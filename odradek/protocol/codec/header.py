@@ -13,7 +13,7 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any
 
-from ..api_keys import ApiKey, api
+from ..apis.api_keys import ApiKey, api
 from ..errors import ProtocolError
 from ..messages.headers import RequestHeader
 from . import Buffer, Message, carries_records, decoder, encoder, parts_encoder, step_encoder

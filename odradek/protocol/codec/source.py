@@ -5,8 +5,8 @@ Pure. Owns: the lines of source written so far. Never does: I/O, compiling.
 
 from typing import Any, Final
 
+from ..apis.table import FieldSpec, Layout, MessageSpec, StructureSpec, snake_case
 from ..messages.structure import Message, Structure
-from ..table import FieldSpec, Layout, MessageSpec, StructureSpec, snake_case
 
 FORMATS: Final = {
     "int8": ("b", 1),

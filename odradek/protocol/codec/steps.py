@@ -8,8 +8,8 @@ handler reads them, and a frame could hold one in every three bytes.
 A step of 64 elements takes 50 to 200 us. Counting the elements takes 30 ns for each.
 """
 
+from ..apis.table import FieldSpec, MessageSpec
 from ..messages.structure import Message
-from ..table import FieldSpec, MessageSpec
 from .decode import DecoderSource
 from .encode import EncoderSource
 from .source import FORMATS, FunctionSource

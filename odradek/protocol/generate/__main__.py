@@ -3,7 +3,7 @@
 from collections import defaultdict
 from pathlib import Path
 
-from ..table import MessageSpec, messages
+from ..apis.table import MessageSpec, messages
 from .classes import module_source
 from .families import families, family_of
 from .index import apis_source, index_source

@@ -7,7 +7,7 @@ the project's formatter would.
 import textwrap
 from collections.abc import Iterable
 
-from ..table import FOREVER, INTEGER_RANGES, FieldSpec, MessageSpec, StructureSpec
+from ..apis.table import FOREVER, INTEGER_RANGES, FieldSpec, MessageSpec, StructureSpec
 from .notes import FIELD_NOTES
 
 PYTHON_TYPES = {

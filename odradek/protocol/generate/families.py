@@ -5,7 +5,7 @@ Owns: the families. Invariant: every message of the table is in exactly one (che
 
 from typing import Final
 
-from ..table import MessageSpec
+from ..apis.table import MessageSpec
 
 APIS: Final[dict[str, tuple[str, str]]] = {
     "produce": ("Producing records", "Produce"),

@@ -6,7 +6,7 @@ I/O.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..table import FOREVER, MessageSpec
+from ..apis.table import FOREVER, MessageSpec
 
 _TEMPLATE = '''\
 """The message classes, one for each message of the table, in modules by family.

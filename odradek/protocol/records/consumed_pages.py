@@ -1,8 +1,8 @@
 """Returns the memory of received bytes to the system as soon as they have been read for the last time (Linux).
 
 Owns: nothing. Never does: deciding that bytes are not needed any more; the caller does. Invariant: only whole pages of
-consumed bytes are returned, and only of a frame in an anonymous memory map (:class:`..framing.FrameReader`). They read
-as zeros afterwards.
+consumed bytes are returned, and only of a frame in an anonymous memory map (:class:`..framing.frames.FrameReader`).
+They read as zeros afterwards.
 """
 
 import mmap

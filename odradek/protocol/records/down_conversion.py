@@ -10,7 +10,7 @@ Source: Kafka 3.9's RecordsUtil.downConvert, MemoryRecordsBuilder, LegacyRecord;
 from itertools import chain
 from typing import NamedTuple
 
-from ..steps import Steps
+from ..common.steps import Steps
 from .batch import LOG_APPEND_TIME_FLAG, NO_TIMESTAMP, BatchHeader, Buffer, iterate_headers
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType, Compressor, compressor
 from .errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError, UnsupportedCompressionTypeError

@@ -21,7 +21,7 @@ from .varint import MAX_INT64, MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint,
 
 SMALLEST_RECORD_SIZE = 7  # one byte for each of length, attributes, two deltas, key, value and headers
 RECORDS_A_STEP = 512
-"""The number of records that are processed in one step of long work (:mod:`..steps`)."""
+"""The number of records that are processed in one step of long work (:mod:`..common.steps`)."""
 
 _LEAST_USUAL_TIME, _GREATEST_USUAL_TIME = -0x8000000000000000 + 64, MAX_INT64 - 64
 """The range of base timestamps to which the delta of one byte can be added without a check: it is at most 64."""

@@ -9,12 +9,12 @@ from struct import unpack_from
 
 from construct import Construct, Int32sb, Struct
 
-from ..api_keys import api
+from ..apis.api_keys import api
+from ..apis.table import MessageSpec, message
 from ..codec.header import request_header_version, response_header_version
 from ..errors import ProtocolError
 from ..messages import message_class
 from ..messages.headers import RequestHeader, ResponseHeader
-from ..table import MessageSpec, message
 from .primitives import Field
 from .schema import structure_of
 from .trace import Note, Trace

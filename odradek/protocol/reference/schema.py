@@ -9,8 +9,8 @@ from typing import Any
 
 from construct import Adapter, Construct, ConstructError, Container, Struct
 
+from ..apis.table import FieldSpec, MessageSpec, message
 from ..errors import ProtocolError
-from ..table import FieldSpec, MessageSpec, message
 from .primitives import (
     COMPACT_LENGTH,
     FIXED,

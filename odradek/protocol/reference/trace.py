@@ -10,7 +10,7 @@ from typing import Any
 
 from construct import ConstructError
 
-from ..table import PRIMITIVES
+from ..apis.table import PRIMITIVES
 
 LEAVES = PRIMITIVES | {"varint", "varlong"}
 """The kinds of fields without inner fields. ``varint`` and ``varlong`` occur only in records."""

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from construct import Construct, ConstructError
 
+from ..apis.table import MessageSpec, message
 from ..errors import ProtocolError
 from ..messages.structure import Structure
-from ..table import MessageSpec, message
 from .primitives import Reader
 from .schema import structure_of
 from .trace import Trace

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
+from ..apis.table import MessageSpec
 from ..errors import ProtocolError
-from ..table import MessageSpec
 
 
 def protocol(arguments: Sequence[str]) -> int:

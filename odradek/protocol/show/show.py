@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from ..apis.table import FieldSpec, MessageSpec, message, message_names, messages
 from ..errors import ProtocolError
 from ..messages.structure import HIDDEN, SECRETS, is_secret_config
-from ..table import FieldSpec, MessageSpec, message, message_names, messages
 
 if TYPE_CHECKING:
     from ..reference.trace import Note

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.records.batch import NO_TIMESTAMP
 from odradek.protocol.records.errors import CorruptRecordError
-from odradek.protocol.steps import run_to_end
 
 from ..errors import CorruptSnapshotError
 from ..files.file_names import (

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.protocol.internal_topics import METADATA_TOPIC
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topic_partition import TopicPartition
 
 from ..files.file_names import (
     DELETE_DIRECTORY_SUFFIX,

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from odradek.protocol.internal_topics import METADATA_TOPIC
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topic_partition import TopicPartition
 
 from ..files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,

@@ -9,8 +9,8 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-from odradek.protocol.steps import Steps
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.common.steps import Steps
+from odradek.protocol.names.topic_partition import TopicPartition
 
 from ..files.file_names import STRAY_DIRECTORY_SUFFIX, renamed_directory_name
 from ..files.files import Files

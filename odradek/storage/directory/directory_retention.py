@@ -6,7 +6,7 @@ are old (`LogRemoval` does). Source: Kafka's LogManager.cleanupLogs.
 
 from collections.abc import Callable, Iterable
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 from ..log.log import Log
 

@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.internal_topics import METADATA_TOPIC
-from odradek.protocol.steps import Steps, run_to_end
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topic_partition import TopicPartition
 
 from ..errors import StorageError
 from ..files.descriptors import DEFAULT_MAX_OPEN, DescriptorCache

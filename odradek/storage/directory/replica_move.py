@@ -15,8 +15,8 @@ which its leader truncates: the copy is then cut where the two differ, by their 
 
 from typing import NamedTuple
 
+from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.protocol.records.record import first_offset
-from odradek.protocol.topic_partition import TopicPartition
 
 from ..errors import StorageError
 from ..log.log import Log

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from odradek.protocol.apis.table import message
 from odradek.protocol.internal_records.coordinator_serde import PREFIX_BYTES
 from odradek.protocol.internal_records.metadata_serde import frame_of
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE, MAGIC, MAGIC_POSITION, BatchHeader
@@ -18,7 +19,6 @@ from odradek.protocol.reference import disk
 from odradek.protocol.reference.dissect import dissect
 from odradek.protocol.reference.trace import Note, Trace
 from odradek.protocol.reference.wire import parse_at
-from odradek.protocol.table import message
 
 from .decoders import Decoded, Typed
 from .events import ByteRows

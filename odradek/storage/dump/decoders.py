@@ -1,8 +1,8 @@
 """Decodes the keys and values of records: plain text, or the record types of Kafka's internal topics.
 
 Owns: the error texts for records that can't be decoded. Never does: I/O, formatting, the framing of internal topics
-(:mod:`...protocol.internal_records`). Invariant: for such a record, the result is a `Decoded` with its fault, never an
-exception. Source: Kafka's DumpLogSegments.
+(:mod:`odradek.protocol.internal_records`). Invariant: for such a record, the result is a `Decoded` with its fault,
+never an exception. Source: Kafka's DumpLogSegments.
 """
 
 from collections.abc import Callable

@@ -10,7 +10,6 @@ from typing import Any
 
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.internal_records.consumer_protocol import decode_embedded, embedded_version
-from odradek.protocol.message_documents import Document, document
 from odradek.protocol.messages.group_records import (
     ConsumerGroupMemberMetadataValue,
     ConsumerProtocolAssignment,
@@ -19,6 +18,7 @@ from odradek.protocol.messages.group_records import (
 )
 from odradek.protocol.messages.metadata_records import ConfigRecord, UserScramCredentialRecord
 from odradek.protocol.messages.structure import HIDDEN, is_secret_config
+from odradek.protocol.show.message_documents import Document, document
 
 from .decoders import Typed
 

@@ -6,13 +6,13 @@ RemotePartitionDeleteMetadata (KIP-405).
 
 from typing import Any
 
-from odradek.protocol.message_documents import uuid_text
 from odradek.protocol.messages.remote_log_records import (
     RemoteLogSegmentMetadataRecord,
     RemoteLogSegmentMetadataSnapshotRecord,
     RemoteLogSegmentMetadataUpdateRecord,
     RemotePartitionDeleteMetadataRecord,
 )
+from odradek.protocol.show.message_documents import uuid_text
 
 from .decoders import Typed
 

@@ -105,7 +105,7 @@ def control_text(control: Control) -> str:
         return f" endTxnMarker: {control.type.name} coordinatorEpoch: {control.coordinator_epoch}"
     if control.message is None:
         return f" controlType: {control.type.name}({control.type_id})"
-    from odradek.protocol.message_documents import document, kafka_json
+    from odradek.protocol.show.message_documents import document, kafka_json
 
     message = control.message
     return f" {_CONTROL_LABELS[control.type]} {kafka_json(document(message.message, message.version))}"
@@ -137,7 +137,7 @@ def _part(part: Typed | Tombstone | bytes | int, is_key: bool, message_text: Mes
 
 def coordinator_text(typed: Typed, is_key: bool) -> str:
     """A key or value of a coordinator's topic: type or version as text, and the fields."""
-    from odradek.protocol.message_documents import kafka_json
+    from odradek.protocol.show.message_documents import kafka_json
 
     from .embedded import data_document
 
@@ -147,7 +147,7 @@ def coordinator_text(typed: Typed, is_key: bool) -> str:
 
 def metadata_message_text(typed: Typed, is_key: bool) -> str:
     """A metadata record: its type by name, its version as a number, and the fields."""
-    from odradek.protocol.message_documents import kafka_json
+    from odradek.protocol.show.message_documents import kafka_json
 
     from .embedded import data_document
 
@@ -157,7 +157,7 @@ def metadata_message_text(typed: Typed, is_key: bool) -> str:
 
 def record_type_name(typed: Typed) -> str:
     """Kafka's MetadataRecordType: TopicRecord is TOPIC_RECORD."""
-    from odradek.protocol.table import snake_case
+    from odradek.protocol.apis.table import snake_case
 
     return snake_case(typed.message.NAME).upper()
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.protocol.records.varint import MAX_INT32, MAX_INT64
-from odradek.protocol.topic_partition import TopicPartition
 
 from ..errors import CorruptCheckpointError
 from .files import Files

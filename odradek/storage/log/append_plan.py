@@ -10,6 +10,7 @@ from enum import Enum
 from struct import Struct
 from typing import NamedTuple
 
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.records.batch import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER_SIZE,
@@ -29,7 +30,6 @@ from odradek.protocol.records.checksum import crc32c
 from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError
 from odradek.protocol.records.first_record import check_beginning
 from odradek.protocol.records.validation import validate_batch, validate_client_batch
-from odradek.protocol.steps import Steps, run_to_end
 
 from ..producers.transaction_markers import read_marker
 from .log_config import LOG_APPEND_TIME, LogConfig

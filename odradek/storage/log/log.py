@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.records.batch import BatchHeader
-from odradek.protocol.steps import Steps
 
 from ..errors import OffsetOutOfRangeError, StorageError
 from ..files.descriptors import DescriptorCache

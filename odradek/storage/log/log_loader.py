@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.records.batch import BatchHeader, check_crc
 from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordError, UnknownMagicError
-from odradek.protocol.steps import run_to_end
 
 from ..errors import CorruptCheckpointError, CorruptIndexError, UnsupportedBatchError
 from ..files.checkpoints import LOG_START_OFFSET_CHECKPOINT

@@ -6,8 +6,8 @@ UnifiedLog.analyzeAndValidateProducerState.
 
 from pathlib import Path
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.records.batch import BatchHeader, Buffer
-from odradek.protocol.steps import Steps
 
 from ..producers.producer_snapshots import ProducerSnapshots
 from ..producers.producer_state import BatchMetadata, ProducerStateManager

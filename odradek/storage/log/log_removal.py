@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 from ..errors import StorageError
 from ..files.disk_errors import lacks_descriptors

@@ -7,8 +7,8 @@ LogSegment.updateProducerState.
 import logging
 from collections.abc import Iterator
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.records.batch import BatchHeader, Buffer
-from odradek.protocol.steps import Steps
 
 from ..errors import CorruptSnapshotError
 from ..producers.producer_snapshots import ProducerSnapshots

@@ -11,8 +11,9 @@ Kafka inspects every record of every batch. Here only batches that need it are i
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.growing_buffer import GrowingBuffer
+from odradek.protocol.framing.growing_buffer import GrowingBuffer
 from odradek.protocol.records.batch import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER_SIZE,
@@ -39,7 +40,6 @@ from odradek.protocol.records.record import RECORDS_A_STEP, section_chunks
 from odradek.protocol.records.record_facts import facts_in
 from odradek.protocol.records.validation import RecordRules, RefusedRecord
 from odradek.protocol.records.varint import MAX_INT64
-from odradek.protocol.steps import Steps
 
 from ..errors import RecordListTooLargeError, RecordValidationError
 from .log_config import PRODUCER_COMPRESSION, LogConfig

@@ -6,7 +6,7 @@ Owns: which older segments keep their indexes in memory. Never does: changing fi
 
 from collections.abc import Callable, Collection
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 from ..errors import StorageError
 from ..files.files import Files

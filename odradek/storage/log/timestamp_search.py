@@ -9,11 +9,11 @@ FileRecords.searchForTimestamp, KIP-734.
 
 from collections.abc import Callable, Generator
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.records.batch import BatchHeader
 from odradek.protocol.records.errors import CorruptRecordError
 from odradek.protocol.records.record import RECORDS_A_STEP
 from odradek.protocol.records.record_facts import iterate_facts
-from odradek.protocol.steps import Steps
 
 from ..errors import StorageError
 from ..files.files import Files

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import (
     MAX_SEQUENCE,
@@ -19,7 +20,6 @@ from odradek.protocol.records.batch import (
     BatchHeader,
     decrement_sequence,
 )
-from odradek.protocol.steps import Steps
 
 if TYPE_CHECKING:
     from odradek.protocol.records.control import EndTransactionMarker

@@ -15,7 +15,7 @@ from odradek.broker.network.listening import BindError
 from odradek.broker.server.commands import stop_signals
 from odradek.protocol.errors import KafkaError
 
-from ..marked_topic import marked_topic
+from ..fixtures.marked_topic import marked_topic
 from .controlled_broker import ControlledBroker
 from .routes import AdminControl
 from .server import AdminServer

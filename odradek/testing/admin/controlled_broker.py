@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from odradek.broker.server.broker_server import BrokerServer
 
-from ..config_values import ConfigValue
-from ..in_process import InProcessBroker
+from ..broker.config_values import ConfigValue
+from ..broker.in_process import InProcessBroker
 
 CLIENTS, HELPERS = "PLAINTEXT", "HELPERS"
 EVERYWHERE = ("0.0.0.0", "::")

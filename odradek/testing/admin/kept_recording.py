@@ -5,7 +5,7 @@ Owns: the one recording. Never does: HTTP. Invariant: an ended recording can be 
 
 from typing import TYPE_CHECKING
 
-from ..in_process import InProcessBroker
+from ..broker.in_process import InProcessBroker
 from ..inspection import TIMEOUT_S
 from ..traffic.recording import MAX_BYTES, Traffic
 from .errors import AdminPortError

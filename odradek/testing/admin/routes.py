@@ -11,9 +11,9 @@ from odradek.broker.config.errors import ConfigError
 from odradek.client.errors import BrokerConnectionError, RequestTimedOutError
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 
-from ..in_process import InProcessBroker
+from ..broker.in_process import InProcessBroker
+from ..fixtures.marked_topic import marked_topic
 from ..inspection import TIMEOUT_S
-from ..marked_topic import marked_topic
 from ..traffic.recording import RecordingFullError
 from .controlled_broker import is_out_of_reach
 from .errors import AdminPortError

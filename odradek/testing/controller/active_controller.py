@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.controller.controller import Controller
-from odradek.broker.metadata.decision import Decision, Response
-from odradek.broker.metadata.features import LATEST_METADATA_VERSION, METADATA_VERSION
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.controller.controller import Controller
+from odradek.broker.metadata.image.features import LATEST_METADATA_VERSION, METADATA_VERSION
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.publisher.decision import Decision, Response
+from odradek.broker.metadata.publisher.service import MetadataService
 from odradek.broker.timers.monotonic import monotonic_ms
+from odradek.protocol.common.steps import Steps
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.metadata_records import FeatureLevelRecord
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.steps import Steps
-from odradek.protocol.wall_clock import clock_ms
 
 from .broker_sessions import BrokerControlState, BrokerSessions
 from .broker_transitions import transition_records

@@ -3,11 +3,11 @@
 Source: ReplicationControlManager.alterPartition and validateAlterPartitionData; KIP-497, KIP-704, KIP-903.
 """
 
-from odradek.broker.controller.placement import Placer
-from odradek.broker.controller.reassignments import PartitionChange
-from odradek.broker.metadata.decision import Decision
-from odradek.broker.metadata.image import LeaderRecoveryState, MetadataImage, PartitionImage, TopicImage
-from odradek.broker.metadata.replay_topics import NO_LEADER_CHANGE, merge
+from odradek.broker.metadata.controller.placement import Placer
+from odradek.broker.metadata.controller.reassignments import PartitionChange
+from odradek.broker.metadata.image.image import LeaderRecoveryState, MetadataImage, PartitionImage, TopicImage
+from odradek.broker.metadata.image.replay_topics import NO_LEADER_CHANGE, merge
+from odradek.broker.metadata.publisher.decision import Decision
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import PartitionChangeRecord
 from odradek.protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse

@@ -9,7 +9,7 @@ BrokerHeartbeatTracker.
 from collections.abc import Collection, Iterable
 from enum import Enum
 
-from odradek.broker.metadata.image import BrokerRegistration
+from odradek.broker.metadata.image.image import BrokerRegistration
 from odradek.protocol.messages.quorum import BrokerHeartbeatRequest
 
 UNKNOWN_OFFSET = -1

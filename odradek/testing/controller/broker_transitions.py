@@ -4,9 +4,9 @@ A leader is elected from the in-sync replicas only. Source: ReplicationControlMa
 handleBrokerUnfenced, handleBrokerInControlledShutdown.
 """
 
-from odradek.broker.controller.elections import leave_partition
-from odradek.broker.metadata.image import MetadataImage
-from odradek.broker.metadata.replay_brokers import FENCE, UNFENCE
+from odradek.broker.metadata.controller.elections import leave_partition
+from odradek.broker.metadata.image.image import MetadataImage
+from odradek.broker.metadata.image.replay_brokers import FENCE, UNFENCE
 from odradek.protocol.messages.metadata_records import BrokerRegistrationChangeRecord, PartitionChangeRecord
 from odradek.protocol.messages.structure import Message
 

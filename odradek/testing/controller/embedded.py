@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.features import (
+from odradek.broker.metadata.image.features import (
     GROUP_VERSION,
     LATEST_GROUP_VERSION,
     LATEST_METADATA_VERSION,
@@ -21,18 +21,18 @@ from odradek.broker.metadata.features import (
     METADATA_VERSION,
     TRANSACTION_VERSION,
 )
-from odradek.broker.metadata.image import MetadataImage
-from odradek.broker.metadata.published import Subscriber
-from odradek.broker.metadata.service import MetadataService
-from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
+from odradek.broker.metadata.image.image import MetadataImage
+from odradek.broker.metadata.publisher.published import Subscriber
+from odradek.broker.metadata.publisher.service import MetadataService
+from odradek.broker.metadata.publisher.snapshot_generator import SnapshotGenerator
 from odradek.broker.network.listening import BoundListener, bind
 from odradek.broker.server.random_ids import random_uuid
 from odradek.broker.timers.loop_timers import LoopTimers
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.directory.log_directory import LogDirectory
 
-from ..config_values import ConfigValue, config_text, loaded
-from ..forked import no_fork, watch
+from ..broker.config_values import ConfigValue, config_text, loaded
+from ..broker.forked import no_fork, watch
 from .active_controller import ActiveController
 from .server import ControllerServer
 

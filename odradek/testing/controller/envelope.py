@@ -9,15 +9,15 @@ from collections.abc import Sized
 
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.dispatch.served import handler, served_versions
-from odradek.broker.quorum.forwarded_apis import FORWARDED
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.broker.metadata.quorum.forwarded_apis import FORWARDED
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import decode_request_header, encode_response_parts
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
-from odradek.protocol.wall_clock import clock_ms
 
 from .active_controller import ActiveController
 

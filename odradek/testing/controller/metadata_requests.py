@@ -4,11 +4,11 @@ Shell. Owns: nothing. Never does: deciding. Invariant: everything in the log is 
 Source: KafkaRaftClient.handleFetchRequest, handleFetchSnapshotRequest, ReplicatedLog.validateOffsetAndEpoch.
 """
 
-from odradek.broker.metadata.snapshot_files import SnapshotId
+from odradek.broker.metadata.log.snapshot_files import SnapshotId
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
+from odradek.protocol.names.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
 
 from .active_controller import ActiveController
 

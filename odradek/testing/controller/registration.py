@@ -3,8 +3,13 @@
 Source: ClusterControlManager.registerBroker; KIP-631, KIP-858.
 """
 
-from odradek.broker.metadata.decision import Decision
-from odradek.broker.metadata.image import DIRECTORY_LOST, DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, MetadataImage
+from odradek.broker.metadata.image.image import (
+    DIRECTORY_LOST,
+    DIRECTORY_MIGRATING,
+    DIRECTORY_UNASSIGNED,
+    MetadataImage,
+)
+from odradek.broker.metadata.publisher.decision import Decision
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import RegisterBrokerRecord
 from odradek.protocol.messages.quorum import BrokerRegistrationRequest, BrokerRegistrationResponse

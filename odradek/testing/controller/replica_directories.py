@@ -5,10 +5,10 @@ Source: ReplicationControlManager.handleAssignReplicasToDirs; KIP-858.
 
 from collections.abc import Iterator, Mapping
 
-from odradek.broker.controller.directories import assignment_records
-from odradek.broker.controller.elections import electable, leave_partition
-from odradek.broker.metadata.decision import Decision
-from odradek.broker.metadata.image import MetadataImage, Replica
+from odradek.broker.metadata.controller.directories import assignment_records
+from odradek.broker.metadata.controller.elections import electable, leave_partition
+from odradek.broker.metadata.image.image import MetadataImage, Replica
+from odradek.broker.metadata.publisher.decision import Decision
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import PartitionChangeRecord
 from odradek.protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse

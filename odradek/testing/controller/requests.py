@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from odradek.broker.controller.directories import cordoned_records, offline_records
-from odradek.broker.controller.placement import Placer
-from odradek.broker.controller.registration import producer_id_block
-from odradek.broker.metadata.decision import Decision
-from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.controller.directories import cordoned_records, offline_records
+from odradek.broker.metadata.controller.placement import Placer
+from odradek.broker.metadata.controller.registration import producer_id_block
+from odradek.broker.metadata.image.image import MetadataImage
+from odradek.broker.metadata.publisher.decision import Decision
 from odradek.broker.timers.monotonic import monotonic_ms
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from odradek.protocol.messages.quorum import (

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import socket
 
-from odradek.protocol.api_keys import api
+from odradek.protocol.apis.api_keys import api
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import decode_request_header, encode_response_parts
 from odradek.protocol.errors import KafkaError, ProtocolError

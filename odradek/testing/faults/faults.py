@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from odradek.broker.dispatch.served import ANNOUNCED, Handler, served_versions
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode
 
 from . import actions

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from odradek.broker.dispatch.error_responses import ITSELF, RESULTS, ItemErrors
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode
 
 TOPIC, PARTITION, GROUP, TRANSACTIONAL_ID = "topic", "partition", "group", "transactional_id"

@@ -7,7 +7,7 @@ they have none. Values that a broker generates, such as ids, match if they stand
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from odradek.protocol.message_documents import Document
+from odradek.protocol.show.message_documents import Document
 
 from .exchange import error_name, is_error
 from .minted import FIELDS, Minted, entered

@@ -7,10 +7,10 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from odradek.protocol.api_keys import api
+from odradek.protocol.apis.api_keys import api
 from odradek.protocol.codec import carries_records, decode
-from odradek.protocol.message_documents import Document, document, read_document
 from odradek.protocol.messages.structure import HIDDEN, SECRETS, Message, is_secret_config
+from odradek.protocol.show.message_documents import Document, document, read_document
 
 from .record_documents import batches_as, batches_from
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from odradek.protocol.api_keys import api
+from odradek.protocol.apis.api_keys import api
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.message_documents import Document
+from odradek.protocol.show.message_documents import Document
 
 
 class LazyDocument:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 
 from .exchange import LazyDocument, RecordedExchange
 

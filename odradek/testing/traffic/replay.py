@@ -8,10 +8,10 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.message_documents import Document
 from odradek.protocol.messages.structure import Message
+from odradek.protocol.show.message_documents import Document
 
 from .differences import Comparison, Difference
 from .documents import has_secrets, message_document, request_from

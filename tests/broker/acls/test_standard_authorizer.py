@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.acls.acl import Acl, AclOperation, AclPermission, AclResourceType, PatternType
-from odradek.broker.acls.standard_authorizer import CACHED_DECISIONS, EVERYTHING, StandardAuthorizer
+from odradek.broker.security.authorization.standard_authorizer import CACHED_DECISIONS, EVERYTHING, StandardAuthorizer
+from odradek.protocol.security.acl import Acl, AclOperation, AclPermission, AclResourceType, PatternType
 from support.kafka.java_program import JavaProgram
 
 ALICE, BOB, HERE, THERE = "User:alice", "User:bob", "127.0.0.1", "10.0.0.9"

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.controller.auto_topic_creation import AutoTopicCreation
-from odradek.broker.controller.registration import registration_records
 from odradek.broker.dispatch.request import RequestContext
-from odradek.broker.metadata.image import Endpoint
-from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.controller.auto_topic_creation import AutoTopicCreation
+from odradek.broker.metadata.controller.registration import registration_records
+from odradek.broker.metadata.image.image import Endpoint
+from odradek.broker.metadata.publisher.service import MetadataService
 from odradek.protocol.codec import decode, encode
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.configs import (
     AlterConfigsRequest,
@@ -37,7 +38,6 @@ from odradek.protocol.messages.topics import (
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
-from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import ENDPOINT, Topic, apply
 from support.brokers.metadata_service import NOW_MS, controller_of, open_service
 from support.brokers.parts import PartialBroker

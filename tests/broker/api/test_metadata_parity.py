@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.messages.configs import (
     AlterConfigsRequest,
     DescribeConfigsRequest,
@@ -33,6 +32,7 @@ from odradek.protocol.messages.topics import (
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.real_kafka import RealKafka

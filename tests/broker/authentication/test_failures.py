@@ -1,6 +1,6 @@
 """The delay after failed authentications: Kafka's at first, longer for an address that continues."""
 
-from odradek.broker.authentication.failures import (
+from odradek.broker.security.authentication.failures import (
     FORGET_MS,
     FREE_FAILURES,
     MAX_ADDRESSES,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.authentication.bearer_token import BearerToken, TokenRefusal
-from odradek.broker.authentication.mechanism import Authenticated, Refused
-from odradek.broker.authentication.oauthbearer import OAuthBearerExchange
-from odradek.broker.authentication.unsecured_tokens import UnsecuredRules, validate_unsecured
+from odradek.broker.security.authentication.bearer_token import BearerToken, TokenRefusal
+from odradek.broker.security.authentication.mechanism import Authenticated, Refused
+from odradek.broker.security.authentication.oauthbearer import OAuthBearerExchange
+from odradek.broker.security.authentication.unsecured_tokens import UnsecuredRules, validate_unsecured
 from odradek.protocol.security.oauthbearer import ClientInitial, encode_client_initial
 
 NOW_MS = 1_795_000_000_000

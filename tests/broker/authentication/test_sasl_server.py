@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from odradek.broker.authentication.mechanism import Authenticated, Mechanisms
-from odradek.broker.authentication.plain import PlainExchange
-from odradek.broker.authentication.sasl_server import (
+from odradek.broker.security.authentication.mechanism import Authenticated, Mechanisms
+from odradek.broker.security.authentication.plain import PlainExchange
+from odradek.broker.security.authentication.sasl_server import (
     Failure,
     Outcome,
     Part,
@@ -17,7 +17,7 @@ from odradek.broker.authentication.sasl_server import (
     Session,
     Success,
 )
-from odradek.broker.authentication.scram import ScramAccount, ScramExchange
+from odradek.broker.security.authentication.scram import ScramAccount, ScramExchange
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode, ProtocolError

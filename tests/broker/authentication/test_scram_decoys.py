@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from odradek.broker.authentication.scram_decoys import KAFKAS_FORM, Form, ScramDecoys, base_36, form_of
+from odradek.broker.security.authentication.scram_decoys import KAFKAS_FORM, Form, ScramDecoys, base_36, form_of
 from odradek.protocol.security.scram import MECHANISMS, ScramMechanism
 from odradek.protocol.security.scram_credential import ScramCredential
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jwt.algorithms import get_default_algorithms
 
-from odradek.broker.authentication.bearer_token import BearerToken, TokenRefusal, split_token
-from odradek.broker.authentication.signed_tokens import (
+from odradek.broker.security.authentication.bearer_token import BearerToken, TokenRefusal, split_token
+from odradek.broker.security.authentication.signed_tokens import (
     KEY_TYPES,
     JwksError,
     TokenRules,

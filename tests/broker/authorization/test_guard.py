@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.acls.acl import Acl, AclOperation, AclPermission, AclResourceType, PatternType
-from odradek.broker.acls.standard_authorizer import StandardAuthorizer
-from odradek.broker.authorization.asking import DECISIONS_A_STEP
-from odradek.broker.authorization.guard import Guard
 from odradek.broker.dispatch.request import ConnectionRefusal, Denial, RequestContext
-from odradek.broker.metadata.image import MetadataImage
-from odradek.protocol.api_keys import ApiKey
+from odradek.broker.metadata.image.image import MetadataImage
+from odradek.broker.security.authorization.asking import DECISIONS_A_STEP
+from odradek.broker.security.authorization.guard import Guard
+from odradek.broker.security.authorization.standard_authorizer import StandardAuthorizer
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import HeartbeatRequest
 from odradek.protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.security.acl import Acl, AclOperation, AclPermission, AclResourceType, PatternType
 
 NOW_MS = 1_795_000_000_000
 

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.cleaner.cleaner import LOGS_A_STEP, SEGMENTS_A_STEP, LogCleaner
-from odradek.broker.cleaner.state import FIRST_RETRY_MS
-from odradek.broker.cleaner.worker import THREAD_BYTES
-from odradek.broker.cleaner.worker_code import WorkerCode
 from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.metrics.cleaner_state import FIRST_RETRY_MS
 from odradek.broker.metrics.endpoint import MetricsEndpoint
 from odradek.broker.metrics.log_metrics import LogMetrics
 from odradek.broker.network.listening import BindError
+from odradek.broker.replicas.cleaner.cleaner import LOGS_A_STEP, SEGMENTS_A_STEP, LogCleaner
+from odradek.broker.replicas.cleaner.worker import THREAD_BYTES
+from odradek.broker.replicas.cleaner.worker_code import WorkerCode
 from odradek.broker.server.broker_server import BrokerServer
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records
-from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.directory.directory_retention import is_retained
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint

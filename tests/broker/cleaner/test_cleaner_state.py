@@ -1,6 +1,6 @@
 """The cleaner remembers which partitions can't be cleaned, and tries them again at growing intervals."""
 
-from odradek.broker.cleaner.state import FIRST_RETRY_MS, LAST_RETRY_MS, CleanerState, RoundStats
+from odradek.broker.metrics.cleaner_state import FIRST_RETRY_MS, LAST_RETRY_MS, CleanerState, RoundStats
 
 KEY = ("topic", 0)
 

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.controller.configs import alter_configs, incremental_alter_configs
-from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.image import ResourceType
+from odradek.broker.metadata.controller.configs import alter_configs, incremental_alter_configs
+from odradek.broker.metadata.controller.topics import create_topics
+from odradek.broker.metadata.image.image import ResourceType
 from odradek.broker.server.broker_server import BrokerServer
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import Topic
 
 Resource = IncrementalAlterConfigsRequest.AlterConfigsResource

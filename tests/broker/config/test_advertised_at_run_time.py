@@ -8,7 +8,7 @@ from odradek.broker.api import describe_configs
 from odradek.broker.config.describe import ConfigSource, describe_broker
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.request import RequestContext
-from odradek.broker.metadata.image import Endpoint, ResourceType
+from odradek.broker.metadata.image.image import Endpoint, ResourceType
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResponse

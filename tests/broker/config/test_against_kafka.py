@@ -19,7 +19,7 @@ from odradek.broker.config.topic_config import validate_topic_configs
 from odradek.broker.config.validators import violation
 from odradek.broker.config.values import format_value, parse_value
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.properties import parse_properties
+from odradek.protocol.java.properties import parse_properties
 from support.kafka.java import java_arguments, java_or_skip
 
 from .config_oracle import ask

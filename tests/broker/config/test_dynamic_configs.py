@@ -18,9 +18,9 @@ from odradek.broker.config.describe import describe_broker
 from odradek.broker.config.effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from odradek.broker.config.security import is_reloadable, is_security
 from odradek.broker.config.stored import ADVERTISED, READ_AT_START
-from odradek.broker.controller.elections import allows_unclean
-from odradek.broker.metadata.dynamic_rates import dynamic_rate
-from odradek.broker.metadata.image import ResourceType
+from odradek.broker.metadata.controller.elections import allows_unclean
+from odradek.broker.metadata.image.dynamic_rates import dynamic_rate
+from odradek.broker.metadata.image.image import ResourceType
 from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, LEADER_KEYS
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.metadata_publisher import move_throttle
@@ -263,7 +263,7 @@ def test_recovery_uses_the_threads_that_were_set(tmp_path: Path, monkeypatch: py
         assert alter(server, {"num.recovery.threads.per.data.dir": "4"}) == (ErrorCode.NONE, None)
 
     run(tmp_path, change, kill=True)
-    from odradek.broker.log_dirs import recovery as recovery_progress
+    from odradek.broker.replicas.directories import recovery as recovery_progress
 
     real = recovery_progress.RecoveryProgress.recover
 

@@ -20,7 +20,7 @@ from odradek.broker.config.sources import (
 )
 from odradek.broker.config.typed_values import OUR_DEFAULTS
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.properties import decode_properties
+from odradek.protocol.java.properties import decode_properties
 from support.pipeline.wheel import ROOT
 
 

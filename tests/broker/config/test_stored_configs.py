@@ -9,11 +9,11 @@ from kafka import KafkaProducer
 
 from odradek.broker.config.definition import group_keys, topic_keys
 from odradek.broker.config.stored import problem
-from odradek.broker.metadata.image import ResourceType
+from odradek.broker.metadata.image.image import ResourceType
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.messages.configs import DescribeConfigsRequest
 from odradek.protocol.messages.metadata_records import ConfigRecord
-from odradek.protocol.wall_clock import clock_ms
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.asking import Asking
 
 GROUP = "readers"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from odradek.broker.controller.topic_changes import create_partitions
-from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.controller.topic_changes import create_partitions
+from odradek.broker.metadata.image.image import MetadataImage
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.topics import (
     CreatePartitionsRequest,
 )
-from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import (
     Topic,
     carry_out,

@@ -2,17 +2,17 @@
 
 import pytest
 
-from odradek.broker.controller.configs import alter_configs, incremental_alter_configs, preprocess
-from odradek.broker.controller.controller import Controller
-from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.decision import NO_ERROR, ApiError
-from odradek.broker.metadata.image import MetadataImage, ResourceType
-from odradek.broker.quorum.forwarded_configs import merge
+from odradek.broker.metadata.controller.configs import alter_configs, incremental_alter_configs, preprocess
+from odradek.broker.metadata.controller.controller import Controller
+from odradek.broker.metadata.controller.topics import create_topics
+from odradek.broker.metadata.image.image import MetadataImage, ResourceType
+from odradek.broker.metadata.publisher.decision import NO_ERROR, ApiError
+from odradek.broker.server.forwarded_configs import merge
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.metadata_records import ClearElrRecord, ConfigRecord, FeatureLevelRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import Topic, apply, carry_out, controller, started
 
 Changed = IncrementalAlterConfigsRequest.AlterConfigsResource

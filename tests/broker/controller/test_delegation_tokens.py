@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.controller.controller import Controller
-from odradek.broker.controller.delegation_tokens import (
+from odradek.broker.metadata.controller.controller import Controller
+from odradek.broker.metadata.controller.delegation_tokens import (
     MAX_REMOVALS,
     MAX_TIME_MS,
     TokenSettings,
@@ -19,10 +19,11 @@ from odradek.broker.controller.delegation_tokens import (
     expired_tokens,
     renew_token,
 )
-from odradek.broker.metadata.decision import Decision
-from odradek.broker.metadata.delegation_tokens import DelegationToken
-from odradek.broker.metadata.image import MetadataImage
-from odradek.broker.metadata.token_hmacs import TokenHmacs
+from odradek.broker.metadata.image.delegation_tokens import DelegationToken
+from odradek.broker.metadata.image.image import MetadataImage
+from odradek.broker.metadata.image.token_hmacs import TokenHmacs
+from odradek.broker.metadata.publisher.decision import Decision
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.security import (
     CreateDelegationTokenRequest,
@@ -31,7 +32,6 @@ from odradek.protocol.messages.security import (
     ExpireDelegationTokenRequest,
     RenewDelegationTokenRequest,
 )
-from odradek.protocol.steps import Steps, run_to_end
 from support.brokers.metadata_images import apply, controller, started
 
 SECRET_KEY = "between brokers"

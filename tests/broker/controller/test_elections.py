@@ -2,11 +2,12 @@
 
 import pytest
 
-from odradek.broker.controller.controller import Controller
-from odradek.broker.controller.elections import elect_at_start, elect_leaders
-from odradek.broker.controller.registration import registration_records, stop_records
-from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.image import LeaderRecoveryState, MetadataImage, PartitionImage
+from odradek.broker.metadata.controller.controller import Controller
+from odradek.broker.metadata.controller.elections import elect_at_start, elect_leaders
+from odradek.broker.metadata.controller.registration import registration_records, stop_records
+from odradek.broker.metadata.controller.topics import create_topics
+from odradek.broker.metadata.image.image import LeaderRecoveryState, MetadataImage, PartitionImage
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
@@ -15,7 +16,6 @@ from odradek.protocol.messages.metadata_records import (
     PartitionChangeRecord,
 )
 from odradek.protocol.messages.topics import CreateTopicsRequest, ElectLeadersRequest
-from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import DIRECTORY, Topic, apply, carry_out, controller, started
 
 Electing = ElectLeadersRequest.TopicPartitions

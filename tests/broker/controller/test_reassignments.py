@@ -2,8 +2,8 @@
 
 import pytest
 
-from odradek.broker.controller.reassignments import alter_reassignments
-from odradek.broker.metadata.image import LeaderRecoveryState, MetadataImage, PartitionImage
+from odradek.broker.metadata.controller.reassignments import alter_reassignments
+from odradek.broker.metadata.image.image import LeaderRecoveryState, MetadataImage, PartitionImage
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import PartitionChangeRecord, PartitionRecord, TopicRecord
 from odradek.protocol.messages.topics import AlterPartitionReassignmentsRequest

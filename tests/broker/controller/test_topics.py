@@ -2,9 +2,10 @@
 
 import pytest
 
-from odradek.broker.controller.topic_changes import delete_topics
-from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.image import DIRECTORY_UNASSIGNED, ResourceType
+from odradek.broker.metadata.controller.topic_changes import delete_topics
+from odradek.broker.metadata.controller.topics import create_topics
+from odradek.broker.metadata.image.image import DIRECTORY_UNASSIGNED, ResourceType
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
@@ -19,7 +20,6 @@ from odradek.protocol.messages.topics import (
     CreateTopicsResponse,
     DeleteTopicsRequest,
 )
-from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import (
     DIRECTORY,
     Topic,

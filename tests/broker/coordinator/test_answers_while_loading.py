@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from odradek.broker.coordinator.shard import ShardState
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages import consumer_groups, groups, transactions
 from odradek.protocol.messages.structure import Message
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from support.groups.harness import Harness
 from support.transactions.harness import TransactionHarness
 

@@ -18,7 +18,7 @@ from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.coordinator import GroupCoordinator
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups as messages
 from odradek.protocol.records.batch import iterate_headers

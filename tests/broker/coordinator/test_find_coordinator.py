@@ -6,8 +6,8 @@ import pytest
 
 from odradek.broker.api import find_coordinator
 from odradek.broker.dispatch.request import RequestContext
-from odradek.broker.metadata.image import BrokerRegistration, Endpoint
-from odradek.protocol.api_keys import ApiKey
+from odradek.broker.metadata.image.image import BrokerRegistration, Endpoint
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import groups as messages
 from support.brokers.parts import CalledForTopics, ImageOnly, PartialBroker

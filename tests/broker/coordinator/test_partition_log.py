@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from odradek.broker.coordinator.partition_log import ACKS_ALL, ACKS_LEADER, CoordinatorTraffic, PartitionLog
-from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
+from odradek.broker.metadata.image.image import BrokerRegistration, PartitionImage
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.broker.replicas.leading import Leading

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.broker.coordinator.partitioning import partition_for
-from odradek.protocol.java_hash import in_hash_map_order, java_hash_code
+from odradek.protocol.java.hash import in_hash_map_order, java_hash_code
 
 
 @pytest.mark.parametrize(

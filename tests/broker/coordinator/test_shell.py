@@ -12,8 +12,9 @@ from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.groups.core import GroupCore
 from odradek.broker.groups.offsets.records import offset_commit_record
 from odradek.broker.groups.records import CoordinatorRecord
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec import encode
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups as messages
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
@@ -33,7 +34,6 @@ from odradek.protocol.messages.group_records import (
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
-from odradek.protocol.steps import run_to_end
 from support.groups.harness import START_MS, Harness, MemoryLog, VirtualTimers
 
 

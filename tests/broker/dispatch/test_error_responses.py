@@ -7,7 +7,8 @@ import pytest
 
 from odradek.broker.dispatch.error_responses import error_response
 from odradek.broker.dispatch.served import ANNOUNCED, served_versions
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
+from odradek.protocol.apis.table import message
 from odradek.protocol.codec import Message, decode, encode
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -19,7 +20,6 @@ from odradek.protocol.messages.security import (
     DescribeUserScramCredentialsRequest,
 )
 from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
-from odradek.protocol.table import message
 from support.data.messages import random_message, seed_of
 from support.kafka.java import java_class, java_or_skip, run_class
 

@@ -13,13 +13,13 @@ from odradek.broker.api import list_groups
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.network.connection import Connection
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec import Message, decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse, ListGroupsRequest, ListGroupsResponse
 from odradek.protocol.messages.produce import ProduceRequest
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 
 PATIENCE_S = 60.0
 VERSION = 4

@@ -7,7 +7,7 @@ from pathlib import Path
 from odradek.broker.network.request_order import FRAMES_A_TURN
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 
 MANY = 40 * FRAMES_A_TURN
 

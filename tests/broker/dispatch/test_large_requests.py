@@ -26,7 +26,7 @@ from odradek.protocol.messages.transactions import (
     TxnOffsetCommitRequest,
     WriteTxnMarkersRequest,
 )
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.neighbour import Line, Neighbour
 from support.brokers.our_broker import OurBroker
 

@@ -11,7 +11,7 @@ from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.metrics.request_meters import ApiMeter, RequestMeters
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.waiting import Waiting
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse

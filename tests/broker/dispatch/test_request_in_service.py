@@ -8,11 +8,11 @@ import pytest
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.dispatch import Dispatcher
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.framing import LARGE_FRAME_BYTES
+from odradek.protocol.framing.frames import LARGE_FRAME_BYTES
 from odradek.protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
 
 

@@ -10,7 +10,7 @@ import pytest
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.dispatch.served import ANNOUNCED, DISABLED, SERVED, handler
 from odradek.broker.server.broker import Broker
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.show.show import apis
 
 DOCS = Path(__file__).parents[3] / "docs" / "differences.md"

@@ -10,8 +10,8 @@ from odradek.broker.fetch.partition_read import FetchingFollower, FetchLimits
 from odradek.broker.fetch.read import FetchRead, read_partitions
 from odradek.broker.fetch.session import SessionPartition
 from odradek.broker.fetch.wait import FetchWait
-from odradek.broker.replication.copy import Copy
-from odradek.broker.replication.follower import AppendToCopy, FollowedPartition, TruncateCopy
+from odradek.broker.replicas.replication.copy import Copy
+from odradek.broker.replicas.replication.follower import AppendToCopy, FollowedPartition, TruncateCopy
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.records.builder import BatchBuilder

@@ -15,6 +15,7 @@ from odradek.broker.replicas.partitions import ZERO_UUID, Partitions
 from odradek.broker.replicas.record_work import RecordWork
 from odradek.broker.replicas.writer_threads import WriterThreads
 from odradek.broker.timers.loop_timers import LoopTimers
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
@@ -22,7 +23,6 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.down_conversion import down_convert
 from odradek.protocol.records.record import Record, decode_records
-from odradek.protocol.steps import run_to_end
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
 from support.data.legacy_messages import LEGACY_CODECS, as_read, messages

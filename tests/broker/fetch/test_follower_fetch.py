@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 from odradek.broker.fetch.session import FetchSessionCache
-from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
+from odradek.broker.metadata.image.image import BrokerRegistration, PartitionImage
 from odradek.broker.replicas.isr import Follower, InSyncReplicas
 from odradek.broker.replicas.leaders import Leaders
 from odradek.broker.replicas.leading import Leading
 from odradek.broker.timers.slices import Slices, slice_clock_ms
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.storage.log.log_config import LogConfig

@@ -7,7 +7,7 @@ import pytest
 from odradek.broker.fetch.partition_read import FetchingFollower, FetchLimits, PartitionRead
 from odradek.broker.fetch.read import read_partitions
 from odradek.broker.fetch.session import SessionPartition
-from odradek.broker.metadata.image import BrokerRegistration, MetadataImage, PartitionImage, ResourceType
+from odradek.broker.metadata.image.image import BrokerRegistration, MetadataImage, PartitionImage, ResourceType
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.broker.replicas.leading import Leading
 from odradek.broker.replicas.replication_throttle import LEADER_KEYS

@@ -25,7 +25,7 @@ from typing import Any
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.records import CoordinatorRecord
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.group_records import GroupMetadataKey, OffsetCommitKey
 from odradek.protocol.messages.groups import OffsetFetchRequest

@@ -14,7 +14,7 @@ from typing import Any
 
 from odradek.broker.groups.classic.states import GroupState
 from odradek.broker.groups.config import GroupCoordinatorConfig
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import groups as messages
 from support.groups.harness import Harness

@@ -6,7 +6,7 @@ from typing import Any
 from odradek.broker.api import delete_groups, leave_group, offset_commit, offset_delete
 from odradek.broker.api.portions import PORTION, portions
 from odradek.broker.dispatch.request import RequestContext
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import (
     DeleteGroupsRequest,

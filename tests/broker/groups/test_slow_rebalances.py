@@ -7,10 +7,10 @@ import pytest
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.rebalance_watch import SLOW_AFTER_MS, RebalanceWatch
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.messages import groups as messages
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
-from odradek.protocol.steps import run_to_end
 from support.groups.harness import Harness
 
 REBALANCE_TIMEOUT_MS = 300_000

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.log_dirs.make_room import LOGS_A_STEP, oldest_steps, size_steps
+from odradek.broker.replicas.directories.make_room import LOGS_A_STEP, oldest_steps, size_steps
 from odradek.broker.server.background import LOOKS_A_STEP, Background
 from odradek.broker.timers.slices import Slices
-from odradek.protocol.steps import run_to_end
+from odradek.protocol.common.steps import run_to_end
 from odradek.storage.directory.directory_retention import PASSED_A_STEP, retain_logs
 from odradek.storage.errors import StorageError
 from odradek.storage.log.log_config import LogConfig

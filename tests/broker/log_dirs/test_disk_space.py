@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from odradek.broker.log_dirs.disk_space import (
+from odradek.broker.replicas.directories.disk_space import (
     FULL_CHECK_MS,
     LONGEST_CHECK_MS,
     SHORTEST_CHECK_MS,
@@ -18,7 +18,7 @@ from odradek.broker.log_dirs.disk_space import (
     oldest_segments,
     segment_bytes_under,
 )
-from odradek.protocol.steps import run_to_end
+from odradek.protocol.common.steps import run_to_end
 
 MIB = 1 << 20
 NORMAL, LOW, FULL = SpaceState

@@ -16,8 +16,8 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.topics import DeleteTopicsRequest
 from odradek.storage.files.disk_reserve import ReservedFiles
 from odradek.storage.files.files import Buffer
-from odradek.testing.files import FullDisk
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.files import FullDisk
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.asking import Asking
 from support.eventually import eventually
 

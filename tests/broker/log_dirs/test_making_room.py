@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from odradek.broker.log_dirs.disk_space import CHOICES_A_STEP, SegmentSize, oldest_segments
-from odradek.broker.log_dirs.disk_watch import DiskWatch
-from odradek.broker.log_dirs.make_room import WHOLE_LOG, oldest_steps, removal_steps, retention_steps
+from odradek.broker.replicas.directories.disk_space import CHOICES_A_STEP, SegmentSize, oldest_segments
+from odradek.broker.replicas.directories.disk_watch import DiskWatch
+from odradek.broker.replicas.directories.make_room import WHOLE_LOG, oldest_steps, removal_steps, retention_steps
 from odradek.broker.timers.slices import Slices
-from odradek.protocol.steps import Steps, run_to_end
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.storage.directory.directory_retention import SEGMENTS_A_STEP
 from odradek.storage.files.disk_reserve import ReservedFiles
 from odradek.storage.files.disk_usage import allocated_bytes

@@ -18,11 +18,11 @@ from odradek.broker.groups.offsets.retention_risk import (
     groups_at_risk,
     upcoming_removals,
 )
-from odradek.broker.log_dirs.retention_warnings import RetentionWarnings
+from odradek.broker.groups.retention_warnings import RetentionWarnings
 from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.slices import Slices
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.log_retention import RetentionSegment
 from support.brokers.our_broker import OurBroker

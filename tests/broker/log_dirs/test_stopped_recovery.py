@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.log_dirs.recovery import RecoveryProgress, RecoveryStopped
+from odradek.broker.replicas.directories.recovery import RecoveryProgress, RecoveryStopped
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.directory.log_directories import LogDirectories
@@ -23,7 +23,7 @@ CONFIGS = {"offsets.topic.num.partitions": "1", "num.recovery.threads.per.data.d
 
 STOPPED_WHILE_IT_RECOVERS = """
 import os, signal, sys
-from odradek.broker.log_dirs import recovery
+from odradek.broker.replicas.directories import recovery
 from odradek.broker.server import serve_options
 
 class Progress(recovery.RecoveryProgress):

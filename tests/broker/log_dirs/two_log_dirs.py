@@ -5,7 +5,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.asking import Asking
 from support.eventually import eventually
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.followed import FollowedMetadata
-from odradek.broker.metadata.image import MetadataImage
-from odradek.broker.metadata.service import MetadataService
-from odradek.broker.metadata.snapshot_files import SnapshotId
+from odradek.broker.metadata.image.image import MetadataImage
+from odradek.broker.metadata.log.snapshot_files import SnapshotId
+from odradek.broker.metadata.publisher.followed import FollowedMetadata
+from odradek.broker.metadata.publisher.service import MetadataService
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
-from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.files import Files
 from odradek.storage.log.read_result import in_memory

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.controller.auto_topic_creation import AutoTopicCreation
-from odradek.broker.controller.producer_ids import ProducerIds
-from odradek.broker.controller.topic_changes import create_partitions, delete_topics
-from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.decision import Decision
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
-from odradek.broker.metadata.service import MetadataService
-from odradek.broker.metadata.turns import Turns
+from odradek.broker.metadata.controller.auto_topic_creation import AutoTopicCreation
+from odradek.broker.metadata.controller.producer_ids import ProducerIds
+from odradek.broker.metadata.controller.topic_changes import create_partitions, delete_topics
+from odradek.broker.metadata.controller.topics import create_topics
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage, ResourceType
+from odradek.broker.metadata.publisher.decision import Decision
+from odradek.broker.metadata.publisher.service import MetadataService
+from odradek.broker.metadata.publisher.turns import Turns
 from odradek.broker.timers.slices import Slices
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
@@ -28,7 +29,6 @@ from odradek.protocol.messages.metadata_records import (
 )
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
-from odradek.protocol.steps import Steps, run_to_end
 from support.brokers.metadata_images import Topic
 from support.brokers.metadata_service import NOW_MS, controller_of, open_service
 

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.controller.broker_lifecycle import BrokerLifecycle
-from odradek.broker.controller.controller import Controller
-from odradek.broker.controller.producer_ids import ProducerIds
-from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
-from odradek.broker.metadata.replay import publish, replay_aside
-from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.controller.broker_lifecycle import BrokerLifecycle
+from odradek.broker.metadata.controller.controller import Controller
+from odradek.broker.metadata.controller.producer_ids import ProducerIds
+from odradek.broker.metadata.controller.topics import create_topics
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage, ResourceType
+from odradek.broker.metadata.image.replay import publish, replay_aside
+from odradek.broker.metadata.publisher.service import MetadataService
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     ConfigRecord,
@@ -26,7 +27,6 @@ from odradek.protocol.messages.metadata_records import (
 )
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.metadata_images import ENDPOINT, Topic, numbered_uuids
 from support.disks.simulated_disk import SimulatedDisk

@@ -8,10 +8,11 @@ import pytest
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.followed import FollowedMetadata
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
-from odradek.broker.metadata.image_difference import difference
-from odradek.broker.metadata.log_reader import MetadataLogError
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage, ResourceType
+from odradek.broker.metadata.image.image_difference import difference
+from odradek.broker.metadata.log.log_reader import MetadataLogError
+from odradek.broker.metadata.publisher.followed import FollowedMetadata
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -24,7 +25,6 @@ from odradek.protocol.messages.metadata_records import (
     TopicRecord,
 )
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.metadata_service import NOW_MS, open_service
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.metadata.followed import DECODED_RECORDS_A_STEP, FollowedMetadata
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.log_reader import MetadataLogError
-from odradek.broker.metadata.snapshot_files import SnapshotId
-from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.log.log_reader import MetadataLogError
+from odradek.broker.metadata.log.snapshot_files import SnapshotId
+from odradek.broker.metadata.publisher.followed import DECODED_RECORDS_A_STEP, FollowedMetadata
+from odradek.broker.metadata.publisher.snapshot_generator import SnapshotGenerator
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.codec import encode
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages.metadata_records import (
     PartitionRecord,
@@ -22,7 +23,6 @@ from odradek.protocol.messages.metadata_records import (
 from odradek.protocol.messages.snapshots import SnapshotFooterRecord, SnapshotHeaderRecord
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
-from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_service import NOW_MS, open_service
 from support.disks.simulated_disk import SimulatedDisk
 

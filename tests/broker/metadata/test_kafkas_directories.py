@@ -9,15 +9,15 @@ import pytest
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.format import bootstrap_checkpoint, control_records
-from odradek.broker.metadata.image import (
+from odradek.broker.metadata.image.image import (
     DIRECTORY_LOST,
     DIRECTORY_MIGRATING,
     DIRECTORY_UNASSIGNED,
     LeaderRecoveryState,
     PartitionImage,
 )
-from odradek.broker.metadata.log_reader import MetadataLogError
+from odradek.broker.metadata.log.format import bootstrap_checkpoint, control_records
+from odradek.broker.metadata.log.log_reader import MetadataLogError
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages import metadata_records as records

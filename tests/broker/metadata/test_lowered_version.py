@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.metadata.published import MAX_RECORDS_AFTER_STOP
-from odradek.broker.metadata.service import MetadataService
-from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
+from odradek.broker.metadata.publisher.published import MAX_RECORDS_AFTER_STOP
+from odradek.broker.metadata.publisher.service import MetadataService
+from odradek.broker.metadata.publisher.snapshot_generator import SnapshotGenerator
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord, TopicRecord
 from odradek.protocol.messages.metadata_records import PartitionRecord as Partition

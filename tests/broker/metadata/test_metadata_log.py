@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.log_reader import NO_OP, MetadataLogError
-from odradek.broker.metadata.metadata_log import MAX_BATCH_BYTES
-from odradek.broker.metadata.published import MAX_RECORDS_TO_LOAD
-from odradek.broker.metadata.service import MetadataService
-from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
+from odradek.broker.metadata.image.image import ResourceType
+from odradek.broker.metadata.log.log_reader import NO_OP, MetadataLogError
+from odradek.broker.metadata.log.metadata_log import MAX_BATCH_BYTES
+from odradek.broker.metadata.publisher.published import MAX_RECORDS_TO_LOAD
+from odradek.broker.metadata.publisher.service import MetadataService
+from odradek.broker.metadata.publisher.snapshot_generator import SnapshotGenerator
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.messages.metadata_records import ConfigRecord

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.controller.topics import create_topics
+from odradek.broker.metadata.controller.topics import create_topics
 from odradek.broker.server.broker_server import BrokerServer
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from odradek.protocol.steps import run_to_end
 from odradek.storage.errors import DirectoryLockedError
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import read_meta_properties

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.controller.auto_topic_creation import AutoTopicCreation
-from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.image import LeaderRecoveryState, ResourceType
-from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.controller.auto_topic_creation import AutoTopicCreation
+from odradek.broker.metadata.controller.topics import create_topics
+from odradek.broker.metadata.image.image import LeaderRecoveryState, ResourceType
+from odradek.broker.metadata.publisher.service import MetadataService
 from odradek.broker.storage_tool.format import format_directories
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.metadata_images import Topic, numbered_uuids
 from support.brokers.metadata_service import controller_of, open_service

@@ -2,15 +2,15 @@
 
 import pytest
 
-from odradek.broker.metadata.features import record_version, registration_change_version
-from odradek.broker.metadata.format import (
+from odradek.broker.metadata.image.features import record_version, registration_change_version
+from odradek.broker.metadata.image.replay import _KEPT_BY, _REMOVES, _REPLAYS
+from odradek.broker.metadata.log.format import (
     QuorumState,
     bootstrap_checkpoint,
     control_records,
     kraft_version_of,
     leader_change_batch,
 )
-from odradek.broker.metadata.replay import _KEPT_BY, _REMOVES, _REPLAYS
 from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, encode_record
 from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,

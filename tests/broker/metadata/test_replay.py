@@ -2,18 +2,18 @@
 
 import pytest
 
-from odradek.broker.acls.acl import Acl
-from odradek.broker.metadata.corruption import MetadataCorruption
-from odradek.broker.metadata.delegation_tokens import DelegationToken
-from odradek.broker.metadata.image import (
+from odradek.broker.metadata.image.corruption import MetadataCorruption
+from odradek.broker.metadata.image.delegation_tokens import DelegationToken
+from odradek.broker.metadata.image.image import (
     DIRECTORY_MIGRATING,
     LeaderRecoveryState,
     MetadataDelta,
     MetadataImage,
     PartitionImage,
 )
-from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.image.replay import replay
 from odradek.protocol.messages import metadata_records as records
+from odradek.protocol.security.acl import Acl
 from odradek.protocol.security.scram_credential import ScramCredential
 from support.brokers.metadata_images import apply, controller, started
 

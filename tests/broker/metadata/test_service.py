@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.errors import ConfigError
-from odradek.broker.controller.auto_topic_creation import AutoTopicCreation
-from odradek.broker.controller.producer_ids import ProducerIds
-from odradek.broker.controller.registration import bootstrap_records
-from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION
-from odradek.broker.metadata.format import control_records
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
-from odradek.broker.metadata.published import MAX_RECORDS_AFTER_STOP
-from odradek.broker.metadata.replay import replay
-from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.controller.auto_topic_creation import AutoTopicCreation
+from odradek.broker.metadata.controller.producer_ids import ProducerIds
+from odradek.broker.metadata.controller.registration import bootstrap_records
+from odradek.broker.metadata.controller.topics import create_topics
+from odradek.broker.metadata.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage, ResourceType
+from odradek.broker.metadata.image.replay import replay
+from odradek.broker.metadata.log.format import control_records
+from odradek.broker.metadata.publisher.published import MAX_RECORDS_AFTER_STOP
+from odradek.broker.metadata.publisher.service import MetadataService
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_records.metadata_serde import encode_record
-from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,
     AccessControlEntryRecord,
@@ -36,11 +36,11 @@ from odradek.protocol.messages.metadata_records import (
 )
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.records.record import Record
 from odradek.protocol.security.scram_credential import ScramCredential
-from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import ENDPOINT, Topic, apply, controller
 from support.brokers.metadata_service import NOW_MS, controller_of, open_service
 

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.log_reader import snapshot_records
-from odradek.broker.metadata.replay import publish, replay, replay_aside
-from odradek.broker.metadata.snapshot import BATCH_BYTES, encode_snapshot, image_records
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.image.replay import publish, replay, replay_aside
+from odradek.broker.metadata.log.log_reader import snapshot_records
+from odradek.broker.metadata.log.snapshot import BATCH_BYTES, encode_snapshot, image_records
 from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, encode_record
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.replay import replay
-from odradek.broker.metadata.snapshot import encode_snapshot
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.image.replay import replay
+from odradek.broker.metadata.log.snapshot import encode_snapshot
 from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, encode_record
 from support.data.random_metadata import MetadataHistory
 from support.kafka.java import java_class, java_or_skip, run_class

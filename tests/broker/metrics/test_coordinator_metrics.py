@@ -20,7 +20,7 @@ from odradek.broker.metrics.coordinator_metrics import (
 )
 from odradek.broker.metrics.pieces import encoded
 from odradek.broker.transactions.states import NEVER_STORED
-from odradek.protocol.transaction_states import BY_LABEL, TransactionState
+from odradek.protocol.names.transaction_states import BY_LABEL, TransactionState
 from odradek.testing import InProcessBroker
 
 from .metric_samples import samples_in, samples_of

@@ -9,8 +9,8 @@ import pytest
 
 from odradek.broker.dispatch.served import SERVED, served_versions
 from odradek.broker.metrics.error_plan import ERROR_FIELDS, error_plan
-from odradek.protocol.api_keys import api
-from odradek.protocol.table import message
+from odradek.protocol.apis.api_keys import api
+from odradek.protocol.apis.table import message
 
 
 class Filled:

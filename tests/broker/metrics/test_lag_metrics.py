@@ -16,10 +16,10 @@ from odradek.broker.metrics.lag_metrics import (
     LagSources,
 )
 from odradek.broker.metrics.pieces import encoded
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
-from odradek.protocol.steps import Steps, run_to_end
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.read_result import TimestampAndOffset

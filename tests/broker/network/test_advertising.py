@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.listeners import Listener
-from odradek.broker.metadata.image import Endpoint
-from odradek.broker.network.advertising import canonical_host_name, endpoints
+from odradek.broker.metadata.image.image import Endpoint
 from odradek.broker.network.listening import BoundListener
 from odradek.broker.server import commands
+from odradek.broker.server.advertising import canonical_host_name, endpoints
 from odradek.broker.server.serve_options import serve
 from support.kafka.java import java_class, java_or_skip, run_class
 

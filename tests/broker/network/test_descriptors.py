@@ -18,12 +18,12 @@ from odradek.broker.network.descriptor_limit import (
     shares_of,
 )
 from odradek.protocol.codec.header import encode_request
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.structure import ZERO_UUID
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.files.files import Files
 from support.brokers.heavy_requests import Heavy, create

@@ -12,8 +12,8 @@ from odradek.broker.network.connection import Connection
 from odradek.broker.network.connections import CLOSED_A_STEP, Connections
 from odradek.broker.timers.patient_timers import PatientTimers
 from odradek.broker.timers.slices import Slices, slice_clock_ms
-from odradek.protocol.framing import SIZE
-from odradek.protocol.steps import run_to_end
+from odradek.protocol.common.steps import run_to_end
+from odradek.protocol.framing.frames import SIZE
 from support.eventually import eventually_in_loop
 
 from ..virtual_loop import VirtualLoop

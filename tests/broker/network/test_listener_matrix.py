@@ -22,7 +22,7 @@ from odradek.broker.network.listening import bind
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
-from odradek.testing.certificates import CertificateAuthority
+from odradek.testing.security.certificates import CertificateAuthority
 from support.brokers.free_ports import free_ports
 from support.brokers.our_broker import OurBroker
 

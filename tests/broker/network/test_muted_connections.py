@@ -9,8 +9,8 @@ from odradek.broker.network.connection import Connection
 from odradek.broker.network.connections import Connections
 from odradek.broker.network.request_order import RECEIVE_BUFFER_BYTES
 from odradek.broker.timers.slices import Slices, slice_clock_ms
-from odradek.protocol.framing import SIZE
-from odradek.protocol.steps import run_to_end
+from odradek.protocol.common.steps import run_to_end
+from odradek.protocol.framing.frames import SIZE
 
 MUTE_MS = 10_000_000
 FRAME = SIZE.pack(4) + b"what"

@@ -12,7 +12,7 @@ from odradek.broker.network.connection import Connection
 from odradek.broker.network.connections import Connections
 from odradek.broker.network.queued_requests import RECEIVE_MAX_MS, MeteredConnection, QueuedRequests
 from odradek.broker.timers.slices import Slices, slice_clock_ms
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 
 LIMIT = 100_000
 MIB = 1 << 20

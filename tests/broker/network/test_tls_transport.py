@@ -14,12 +14,12 @@ from odradek.broker.config.connection_limits import UNLIMITED, ConnectionLimits
 from odradek.broker.metrics.request_meters import ApiMeter
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.response_writer import CHUNK_BYTES
-from odradek.broker.network.tls_engine import EMPTY_RECORDS_MAX
-from odradek.broker.network.tls_handshakes import TURN_S, HandshakeQueue
-from odradek.broker.network.tls_transport import HANDSHAKE_MAX_BYTES, RECEIVE_BUFFER_BYTES
 from odradek.broker.network.waiting import Waiting
+from odradek.broker.security.tls.engine import EMPTY_RECORDS_MAX
+from odradek.broker.security.tls.handshakes import TURN_S, HandshakeQueue
+from odradek.broker.security.tls.transport import HANDSHAKE_MAX_BYTES, RECEIVE_BUFFER_BYTES
 from odradek.protocol.security.tls_context import ServerTls, TlsSettings, client_context, server_tls
-from odradek.testing.certificates import CertificateAuthority
+from odradek.testing.security.certificates import CertificateAuthority
 from support.security.crafted_records import CraftedRecords, client_secret
 from support.security.tls_connection import BrokerSide, TlsClient, assert_only_records
 from support.security.tls_files import ALICE_PRINCIPAL, TlsFiles, tls_files

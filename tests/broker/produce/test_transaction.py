@@ -8,7 +8,7 @@ from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.partition import Partition
 from odradek.broker.replicas.writer_threads import WriterThreads
 from odradek.broker.transactions.coordinator import TransactionCoordinator
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.log.log import Log
 

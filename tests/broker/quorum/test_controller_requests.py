@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.acls.acl import ANONYMOUS
-from odradek.broker.metadata.controller_link import Requester
+from odradek.broker.metadata.publisher.controller_link import Requester
+from odradek.broker.metadata.quorum.alter_partition import AlterPartitionManager
+from odradek.broker.metadata.quorum.channel import ControllerChannel
+from odradek.broker.metadata.quorum.forwarding import GIVE_UP_S, MAX_WAITING, MAX_WAITING_BYTES, Forwarding
+from odradek.broker.metadata.quorum.known_controllers import NO_LEADER, Address, KnownControllers
+from odradek.broker.metadata.quorum.producer_ids import ProducerIdBlocks
 from odradek.broker.network.node_client import NodeUnavailableError
-from odradek.broker.quorum.alter_partition import AlterPartitionManager
-from odradek.broker.quorum.channel import ControllerChannel
-from odradek.broker.quorum.forwarding import GIVE_UP_S, MAX_WAITING, MAX_WAITING_BYTES, Forwarding
-from odradek.broker.quorum.known_controllers import NO_LEADER, Address, KnownControllers
-from odradek.broker.quorum.producer_ids import ProducerIdBlocks
 from odradek.broker.server.cluster_member import TO_CONTROLLERS
 from odradek.broker.timers import work
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.quorum import (
@@ -31,6 +30,7 @@ from odradek.protocol.messages.quorum import (
 )
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from odradek.protocol.security.acl import ANONYMOUS
 from support.brokers.fake_node import SERVED, Answer, FakeNode, enveloped
 from support.eventually import eventually_in_loop
 

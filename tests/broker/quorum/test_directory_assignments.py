@@ -4,8 +4,14 @@ from random import Random
 
 import pytest
 
-from odradek.broker.metadata.image import DIRECTORY_UNASSIGNED, MetadataImage, PartitionImage, Replica, TopicImage
-from odradek.broker.quorum.directory_assignments import MAX_BACKOFF_MS, DirectoryAssignments
+from odradek.broker.metadata.image.image import (
+    DIRECTORY_UNASSIGNED,
+    MetadataImage,
+    PartitionImage,
+    Replica,
+    TopicImage,
+)
+from odradek.broker.metadata.quorum.directory_assignments import MAX_BACKOFF_MS, DirectoryAssignments
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 

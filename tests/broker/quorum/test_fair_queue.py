@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from odradek.broker.quorum.fair_queue import FairQueue
+from odradek.broker.metadata.quorum.fair_queue import FairQueue
 
 Item = tuple[str, int, int]
 """Client, number, size."""

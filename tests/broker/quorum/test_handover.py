@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from odradek.broker.metadata.image import (
+from odradek.broker.metadata.image.image import (
     DIRECTORY_LOST,
     NO_LEADER,
     BrokerRegistration,
@@ -10,7 +10,7 @@ from odradek.broker.metadata.image import (
     PartitionImage,
     TopicImage,
 )
-from odradek.broker.quorum.directory_assignments import DirectoryAssignments
+from odradek.broker.metadata.quorum.directory_assignments import DirectoryAssignments
 from odradek.protocol.messages.quorum import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 
 TOPIC = b"t" * 16

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from odradek.broker.metadata.broker_state import BrokerState
-from odradek.broker.metadata.image import Endpoint
-from odradek.broker.quorum.channel import ControllerChannel
-from odradek.broker.quorum.heartbeats import Heartbeats
-from odradek.broker.quorum.known_controllers import Address, KnownControllers
-from odradek.broker.quorum.lifecycle import Lifecycle, Registrant
+from odradek.broker.metadata.image.broker_state import BrokerState
+from odradek.broker.metadata.image.image import Endpoint
+from odradek.broker.metadata.quorum.channel import ControllerChannel
+from odradek.broker.metadata.quorum.heartbeats import Heartbeats
+from odradek.broker.metadata.quorum.known_controllers import Address, KnownControllers
+from odradek.broker.metadata.quorum.lifecycle import Lifecycle, Registrant
 from odradek.broker.timers.monotonic import monotonic_ms
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import (

@@ -1,7 +1,7 @@
 """Requests go to the active controller if it is known, otherwise to each controller in turn."""
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.quorum.known_controllers import DOUBTS, NO_LEADER, Address, KnownControllers
+from odradek.broker.metadata.quorum.known_controllers import DOUBTS, NO_LEADER, Address, KnownControllers
 
 A, B, C = Address("127.0.0.1", 9093), Address("127.0.0.1", 9094), Address("::1", 9095)
 

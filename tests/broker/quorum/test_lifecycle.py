@@ -2,16 +2,9 @@
 
 from dataclasses import dataclass
 
-from odradek.broker.metadata.broker_state import BrokerState
-from odradek.broker.metadata.image import Endpoint
-from odradek.broker.quorum.lifecycle import (
-    EndBroker,
-    Heartbeat,
-    Lifecycle,
-    Register,
-    Registrant,
-    Wait,
-)
+from odradek.broker.metadata.image.broker_state import BrokerState
+from odradek.broker.metadata.image.image import Endpoint
+from odradek.broker.metadata.quorum.lifecycle import EndBroker, Heartbeat, Lifecycle, Register, Registrant, Wait
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import (
     BrokerHeartbeatRequest,

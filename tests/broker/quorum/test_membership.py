@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.followed import FollowedMetadata
-from odradek.broker.metadata.image import Endpoint
-from odradek.broker.quorum.lifecycle import Registrant
-from odradek.broker.quorum.membership import ClusterMembership, LeftError, NotJoinedError
+from odradek.broker.metadata.image.image import Endpoint
+from odradek.broker.metadata.publisher.followed import FollowedMetadata
+from odradek.broker.metadata.quorum.lifecycle import Registrant
+from odradek.broker.metadata.quorum.membership import ClusterMembership, LeftError, NotJoinedError
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.fake_node import FakeNode
 from support.brokers.metadata_service import NOW_MS

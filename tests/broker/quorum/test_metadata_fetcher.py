@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.followed import FollowedMetadata
-from odradek.broker.metadata.snapshot_files import SnapshotId
-from odradek.broker.quorum.known_controllers import Address, KnownControllers
-from odradek.broker.quorum.metadata_fetcher import MetadataFetcher
+from odradek.broker.metadata.log.snapshot_files import SnapshotId
+from odradek.broker.metadata.publisher.followed import FollowedMetadata
+from odradek.broker.metadata.quorum.known_controllers import Address, KnownControllers
+from odradek.broker.metadata.quorum.metadata_fetcher import MetadataFetcher
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.internal_records.metadata_serde import encode_record
-from odradek.protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.metadata_records import TopicRecord
 from odradek.protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
 from odradek.protocol.messages.structure import Message
+from odradek.protocol.names.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.files import Files

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
-from odradek.broker.metadata.snapshot_files import SnapshotId
-from odradek.broker.quorum.known_controllers import Address, KnownControllers
-from odradek.broker.quorum.metadata_observer import (
+from odradek.broker.metadata.log.snapshot_files import SnapshotId
+from odradek.broker.metadata.quorum.known_controllers import Address, KnownControllers
+from odradek.broker.metadata.quorum.metadata_observer import (
     Append,
     Fatal,
     MetadataObserver,

@@ -6,7 +6,7 @@ import pytest
 
 from odradek.broker.network.node_client import NodeClient, NodeSilentError, NodeUnavailableError
 from odradek.broker.network.node_connection import MAX_RESPONSE_BYTES
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.messages.quorum import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,

@@ -13,7 +13,7 @@ from odradek.broker.network.node_client import (
     NodeUnavailableError,
 )
 from odradek.broker.network.node_security import NodeSecurity
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from odradek.protocol.messages.security import (

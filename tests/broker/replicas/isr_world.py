@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
+from odradek.broker.metadata.image.image import BrokerRegistration, PartitionImage
 from odradek.broker.replicas.isr import Committed, InSyncReplicas, Proposal
 from odradek.protocol.errors import ErrorCode, KafkaError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from odradek.protocol.errors import ErrorCode
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.asking import Asking
 
 OTHERS = 3

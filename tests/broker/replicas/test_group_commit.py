@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from odradek.broker.replicas.group_commit import SYNCS
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.storage.directory.directory_flush import DirectoryFlusher

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.metadata.image import PartitionImage, TopicImage
+from odradek.broker.metadata.image.image import PartitionImage, TopicImage
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.hosted_replicas import HOSTING, HostedReplicas
 from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.timers.loop_timers import LoopTimers
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.builder import BatchBuilder
-from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.errors import StorageError
 from odradek.storage.files.files import EXISTING, Files

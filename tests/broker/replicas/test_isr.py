@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.metadata.image import PartitionImage
+from odradek.broker.metadata.image.image import PartitionImage
 from odradek.broker.replicas.isr import Committed, InSyncReplicas, Proposal
 
 from .isr_world import BROKERS, DIRECTORIES, LAG_MS, Controller, World

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
+from odradek.broker.metadata.image.image import BrokerRegistration, PartitionImage
 from odradek.broker.metrics.replica_state import IsrChanges
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.isr import InSyncReplicas

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.metadata.image import BrokerRegistration, PartitionImage
+from odradek.broker.metadata.image.image import BrokerRegistration, PartitionImage
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.broker.replicas.leading import Leading
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.records.builder import encode_batch

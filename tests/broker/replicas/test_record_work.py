@@ -15,7 +15,8 @@ from odradek.broker.fetch.session import FetchSessionCache
 from odradek.broker.replicas import record_work
 from odradek.broker.replicas.offset_searches import OffsetSearches
 from odradek.broker.replicas.record_work import MAX_BEGUN, RECORDS, RecordWork
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.offsets import ListOffsetsRequest
@@ -25,7 +26,6 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.errors import InvalidRecordError
 from odradek.protocol.records.record import Record, decode_records
 from odradek.protocol.records.varint import MAX_INT64
-from odradek.protocol.steps import Steps
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.read_result import in_memory
 from odradek.storage.log.record_inspection import MAX_RECORD_ERRORS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.metadata.image import BrokerRegistration, Endpoint, MetadataImage, PartitionImage
+from odradek.broker.metadata.image.image import BrokerRegistration, Endpoint, MetadataImage, PartitionImage
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.broker.replicas.replica_selector import RackAwareReplicaSelector, ReplicaView
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from odradek.broker.fetch.session import FetchSessionCache, PartitionKey, SessionPartition
-from odradek.broker.replication.fetch_session import MAX_EPOCH, FetchSessionHandler, Key, SessionRequest
+from odradek.broker.replicas.replication.fetch_session import MAX_EPOCH, FetchSessionHandler, Key, SessionRequest
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from odradek.broker.replication.follower import (
+from odradek.broker.replicas.replication.follower import (
     AppendToCopy,
     EndOfEpoch,
     Fail,

@@ -16,16 +16,16 @@ from typing import cast
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.image import BrokerRegistration, Endpoint, MetadataImage
-from odradek.broker.metadata.published import PublishedMetadata
+from odradek.broker.metadata.image.image import BrokerRegistration, Endpoint, MetadataImage
+from odradek.broker.metadata.publisher.published import PublishedMetadata
 from odradek.broker.replicas.following import Following
 from odradek.broker.replicas.group_commit import GroupCommit
+from odradek.broker.replicas.replication.replica_fetchers import ReplicaFetchers
 from odradek.broker.replicas.replication_quota import ReplicationQuota
 from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, ReplicationThrottle
-from odradek.broker.replication.replica_fetchers import ReplicaFetchers
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.work import KINDS as KINDS_OF_WORK
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from odradek.protocol.messages.structure import Message

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.metadata.image import BrokerRegistration, Endpoint, MetadataImage, ResourceType
+from odradek.broker.metadata.image.image import BrokerRegistration, Endpoint, MetadataImage, ResourceType
 from odradek.broker.network.broker_client import BrokerClient
 from odradek.broker.network.node_client import NodeUnavailableError
 from odradek.broker.replicas.group_commit import GroupCommit
+from odradek.broker.replicas.replication.copy import Copy
+from odradek.broker.replicas.replication.follower import FollowedPartition
+from odradek.broker.replicas.replication.leader_fetcher import FetcherSettings, LeaderFetcher
 from odradek.broker.replicas.replication_quota import ReplicationQuota
 from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, ReplicationThrottle
-from odradek.broker.replication.copy import Copy
-from odradek.broker.replication.follower import FollowedPartition
-from odradek.broker.replication.leader_fetcher import FetcherSettings, LeaderFetcher
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.server.broker_server import BrokerServer
-from odradek.testing.certificates import CertificateAuthority
+from odradek.testing.security.certificates import CertificateAuthority
 from support.security.tls_files import TlsFiles, tls_files, write_unreadable
 
 SECRETS = ("hunter2-of-the-store", "hunter3-of-the-key", "hunter4-of-alice", "hunter5-of-tokens")

@@ -14,8 +14,8 @@ from jwt.algorithms import get_default_algorithms
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.oauthbearer import JwksSettings
-from odradek.broker.security import jwks
-from odradek.broker.security.jwks import FetchedKeys, open_keys
+from odradek.broker.security.authentication import jwks
+from odradek.broker.security.authentication.jwks import FetchedKeys, open_keys
 from support.eventually import eventually
 
 KEY = ec.generate_private_key(ec.SECP256R1()).public_key()

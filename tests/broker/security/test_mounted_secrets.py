@@ -15,7 +15,7 @@ from odradek.broker.server.broker_server import BrokerServer
 from odradek.client import Admin
 from odradek.client.errors import AuthenticationError
 from odradek.protocol.security.jaas import PLAIN_MODULE
-from odradek.testing.certificates import CertificateAuthority
+from odradek.testing.security.certificates import CertificateAuthority
 
 AUTHORITY = CertificateAuthority("cluster")
 

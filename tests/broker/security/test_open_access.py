@@ -12,7 +12,7 @@ from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.security import base_key
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.typed_values import OUR_DEFAULTS
-from odradek.broker.metadata.image import ResourceType
+from odradek.broker.metadata.image.image import ResourceType
 from odradek.broker.security.open_access import open_listeners
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.listener_security import read_sasl_settings
@@ -23,7 +23,7 @@ from odradek.protocol.messages.metadata_records import (
     UserScramCredentialRecord,
 )
 from odradek.protocol.messages.structure import Message
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.our_broker import OurBroker
 
 NOW_MS = 1_795_000_000_000

@@ -23,7 +23,7 @@ from odradek.protocol.messages.configs import (
     IncrementalAlterConfigsRequest,
 )
 from odradek.protocol.messages.structure import Message
-from odradek.testing.certificates import CertificateAuthority
+from odradek.testing.security.certificates import CertificateAuthority
 from support.brokers.asking import Asking
 from support.security.tls_files import TlsFiles, tls_files, write_unreadable
 

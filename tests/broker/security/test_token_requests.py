@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from odradek.broker.dispatch.request import RequestContext
-from odradek.broker.metadata.delegation_tokens import DelegationToken
-from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.image.delegation_tokens import DelegationToken
+from odradek.broker.metadata.image.image import MetadataImage
 from odradek.broker.security.token_requests import allows_token_requests, refused_creation
 from odradek.broker.server.token_expiry import remove_expired_tokens
 from odradek.protocol.errors import ErrorCode

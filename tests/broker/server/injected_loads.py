@@ -17,9 +17,9 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
-from odradek.testing.cluster import KafkaCluster
-from odradek.testing.cluster_broker import ClusterBroker
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
+from odradek.testing.clusters.cluster import KafkaCluster
+from odradek.testing.clusters.cluster_broker import ClusterBroker
 from support.brokers.asking import Asking
 from support.brokers.free_ports import free_ports
 from support.eventually import eventually

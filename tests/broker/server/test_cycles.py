@@ -17,14 +17,14 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
 from odradek.protocol.codec.header import encode_request
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.messages.groups import DescribeGroupsRequest, OffsetCommitRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest
 from odradek.protocol.messages.structure import ZERO_UUID
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.protocol.wall_clock import clock_ms
 from odradek.storage.log.log import Log
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.heavy_requests import ROWS, Heavy, Scale, create, delete, produce
 from support.eventually import eventually
 

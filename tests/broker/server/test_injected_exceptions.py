@@ -16,19 +16,19 @@ from pathlib import Path
 import pytest
 
 from odradek import broker as broker_package
-from odradek.broker.cleaner import worker
-from odradek.broker.log_dirs import disk_watch
 from odradek.broker.replicas import offset_searches
-from odradek.broker.security import tls_listeners
-from odradek.broker.security.metrics_tls import MetricsTls
+from odradek.broker.replicas.cleaner import worker
+from odradek.broker.replicas.directories import disk_watch
+from odradek.broker.security.tls import listeners as tls_listeners
+from odradek.broker.security.tls.metrics_tls import MetricsTls
 from odradek.broker.server import background, metadata_publisher
 from odradek.broker.server.logging_setup import BoundedHandler, TextFormatter, count_lines_on
 from odradek.broker.server.metadata_publisher import BrokerMetadataPublisher
 from odradek.broker.timers import work
 from odradek.broker.timers.work import KINDS
 from odradek.storage.files.files import CREATE, EXISTING
-from odradek.testing.files import FilesUnderTest
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.files import FilesUnderTest
+from odradek.testing.broker.in_process import InProcessBroker
 from support.security.identity_provider import IdentityProvider
 from support.security.tls_files import tls_files
 from tools.places import ROOT

@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from odradek.broker.cleaner.worker_code import WorkerCode, is_needed
+from odradek.broker.replicas.cleaner.worker_code import WorkerCode, is_needed
 from odradek.broker.server import warm_up
 from odradek.broker.server.warm_up import modules
 from odradek.broker.timers.timers import Timer
@@ -48,7 +48,7 @@ NOT_NEEDED = {
     "odradek.broker.metrics.directory_metrics": "the same",
     "odradek.broker.metrics.log_metrics": "the same",
     "odradek.broker.metrics.loop_load": "the same",
-    "odradek.broker.metadata.broker_state": "the same",
+    "odradek.broker.metadata.image.broker_state": "the same",
     "odradek.broker.server.connection_metering": "the same",
     "odradek.broker.metrics.loop_delay": "the same",
     "odradek.broker.metrics.pieces": "the same",
@@ -62,17 +62,17 @@ NOT_NEEDED = {
     "odradek.broker.server.first_topics": "imported at the start if it creates topics",
     "odradek.broker.server.kafkas_lines": "imported at the start of the image",
     "odradek.broker.server.cluster_member": "imported at the start of a broker of a cluster",
-    "odradek.broker.acls.standard_authorizer": "imported at the start if an authorizer is configured",
-    "odradek.broker.authorization.guard": "the same",
-    "odradek.broker.security.metrics_tls": "imported at the start if the metrics have TLS",
+    "odradek.broker.security.authorization.standard_authorizer": "imported at the start if an authorizer is configured",
+    "odradek.broker.security.authorization.guard": "the same",
+    "odradek.broker.security.tls.metrics_tls": "imported at the start if the metrics have TLS",
     "odradek.protocol.security.tls_context": "the same",
-    "odradek.broker.network.tls_listener": "imported at the start if a listener has TLS",
-    "odradek.broker.security.tls_listeners": "the same",
+    "odradek.broker.security.tls.listener": "imported at the start if a listener has TLS",
+    "odradek.broker.security.tls.listeners": "the same",
     "odradek.broker.config.sasl": "imported at the start if a listener uses SASL",
-    "odradek.broker.security.sasl_listener": "the same",
-    "odradek.broker.security.sasl_mechanisms": "the same",
+    "odradek.broker.security.authentication.sasl_listener": "the same",
+    "odradek.broker.security.authentication.sasl_mechanisms": "the same",
     "odradek.broker.server.scram_secret": "the same",
-    "odradek.broker.authentication.failures": "the same",
+    "odradek.broker.security.authentication.failures": "the same",
     "odradek.broker.transactions.peers": "imported at the start of a broker of a cluster",
 }
 SWAPPED_INSTALLATION = """

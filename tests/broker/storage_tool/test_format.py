@@ -14,7 +14,7 @@ from odradek.broker.storage_tool.formatting import BOOTSTRAP, FIRST_CHECKPOINT
 from odradek.broker.storage_tool.info import info
 from odradek.broker.storage_tool.release_versions import default_features
 from odradek.broker.storage_tool.scram import scram_record
-from odradek.protocol.metadata_versions import LEVELS, release_level
+from odradek.protocol.apis.metadata_versions import LEVELS, release_level
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import parse_uuid, read_meta_properties
 from support.brokers.our_broker import OurBroker

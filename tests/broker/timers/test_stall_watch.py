@@ -13,7 +13,7 @@ from odradek.broker.api import api_versions
 from odradek.broker.timers.stall_report import RequestSeen, StackFrame, Stall, words
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 
 DISPATCH = StackFrame("/x/broker/dispatch/dispatch.py", 170, "Dispatcher.dispatch")
 TURN = StackFrame("/x/broker/timers/slices.py", 150, "Slices._turn")

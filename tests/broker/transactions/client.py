@@ -1,10 +1,10 @@
 """A transactional producer in the tests of the transaction coordinator, and its records in the logs."""
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import groups, transactions
+from odradek.protocol.names.transaction_states import TransactionState
 from odradek.protocol.records.builder import BatchBuilder
-from odradek.protocol.transaction_states import TransactionState
 from support.transactions.harness import TransactionHarness
 
 TIMEOUT_MS = 60_000

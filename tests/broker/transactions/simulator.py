@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from odradek.broker.transactions.membership import Support, TransactionMembership
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups, transactions
 from odradek.protocol.records.builder import BatchBuilder

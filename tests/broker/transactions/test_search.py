@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.broker.transactions.search import FOUND_A_PORTION, LOOKS_A_PORTION, TransactionSearch
-from odradek.protocol.transaction_states import TransactionState
+from odradek.protocol.names.transaction_states import TransactionState
 from support.transactions.harness import TransactionHarness
 
 from .client import TransactionClient

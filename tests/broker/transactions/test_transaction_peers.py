@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.metadata.image import BrokerRegistration, Endpoint, MetadataImage
+from odradek.broker.metadata.image.image import BrokerRegistration, Endpoint, MetadataImage
 from odradek.broker.transactions.effects import MarkerOrder
 from odradek.broker.transactions.peers import TransactionPeers
 from odradek.broker.transactions.remote_markers import MarkerQuestion
 from odradek.broker.transactions.remote_membership import MembershipQuestion
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.messages.transactions import (
@@ -22,6 +21,7 @@ from odradek.protocol.messages.transactions import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
 from support.brokers.fake_node import Answer, FakeNode
 from support.brokers.metadata_images import controller, create, started
 

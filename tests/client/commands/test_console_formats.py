@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from odradek.__main__ import COMMANDS
 from odradek.client.commands.deserializers import DESERIALIZERS, DeserializationError, deserializer_of
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 from support.kafka.tools import KafkaTools
 
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"

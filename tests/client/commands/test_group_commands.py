@@ -24,7 +24,7 @@ from odradek.client.commands.running import CommandError
 from odradek.client.commands.topic_partitions import parse_topic_partitions
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS

@@ -11,7 +11,7 @@ import pytest
 from odradek.__main__ import COMMANDS
 from odradek.client.admin import Admin, NewTopic
 from odradek.client.producer import Producer
-from odradek.protocol.metadata_versions import FEATURE_LEVELS, LEVELS
+from odradek.protocol.apis.metadata_versions import FEATURE_LEVELS, LEVELS
 from support.eventually import eventually
 from support.kafka.added_controller import AddedController
 from support.kafka.both_tools import BothTools, lines

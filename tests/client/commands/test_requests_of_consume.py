@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.client.commands.consume import consume
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 
 FEWEST = ["ApiVersions", "Metadata", "ListOffsets", "ApiVersions", "Fetch"]
 """Each ApiVersions is a connection. Java's console consumer with ``--partition`` needs as many, in another order."""

@@ -13,11 +13,11 @@ from odradek.client.cluster.connection import BrokerConnection
 from odradek.client.commands.groups.command import groups
 from odradek.client.commands.transactions.command import transactions
 from odradek.client.types import OffsetAndMetadata, TopicPartition
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.protocol.wall_clock import clock_ms
 from support.brokers.our_broker import OurBroker
 from support.kafka.real_kafka import RealKafka
 from support.kafka.tools import TRANSACTIONS, KafkaTools

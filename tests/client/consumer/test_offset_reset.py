@@ -9,7 +9,7 @@ from odradek.client.consumer.offset_reset import OffsetReset, parse_offset_reset
 from odradek.client.errors import ConfigurationError, LogTruncationError, NoOffsetForPartitionError
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 
 from ..client_groups import create_topic, poll_until, produce_numbers, read
 

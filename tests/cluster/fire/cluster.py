@@ -16,7 +16,7 @@ from types import TracebackType
 from cluster.fire.network import FireNetwork
 from cluster.fire.our_broker import FireBroker
 from cluster.metadata_history import MetadataHistory
-from odradek.broker.metadata.image import PartitionImage
+from odradek.broker.metadata.image.image import PartitionImage
 from support.brokers.free_ports import free_ports
 from support.eventually import eventually
 from support.kafka.real_controllers import (

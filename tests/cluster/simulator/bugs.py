@@ -9,7 +9,7 @@ from typing import Any
 from cluster.simulator.determinism import replace
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.broker.replicas.leading import Leading
-from odradek.broker.replication.follower import NO_EPOCH, AppendToCopy, FollowedPartition
+from odradek.broker.replicas.replication.follower import NO_EPOCH, AppendToCopy, FollowedPartition
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_offsets import LogOffsets
 

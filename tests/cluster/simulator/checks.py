@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cluster.simulator.history import History, ViolationError
 from cluster.simulator.nodes import BrokerNode, ControllerNode
-from odradek.broker.metadata.image import PartitionImage
+from odradek.broker.metadata.image.image import PartitionImage
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.protocol.records.batch import HEADER, BatchHeader, iterate_headers
 

@@ -15,8 +15,8 @@ from cluster.simulator.broker_disk import TOTAL_BYTES
 from cluster.simulator.history import ViolationError
 from cluster.simulator.loop import pass_time
 from cluster.simulator.nodes import BrokerNode, ControllerNode
-from odradek.broker.controller.elections import electable
-from odradek.broker.metadata.image import DIRECTORY_LOST
+from odradek.broker.metadata.controller.elections import electable
+from odradek.broker.metadata.image.image import DIRECTORY_LOST
 
 logger = logging.getLogger(__name__)
 

@@ -17,9 +17,9 @@ from cluster.simulator.determinism import replace, wall_skew_s
 from cluster.simulator.network import End, Network, port_of
 from cluster.simulator.processes import Process
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.metadata.image import MetadataImage
-from odradek.broker.metadata.service import MetadataService
-from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
+from odradek.broker.metadata.image.image import MetadataImage
+from odradek.broker.metadata.publisher.service import MetadataService
+from odradek.broker.metadata.publisher.snapshot_generator import SnapshotGenerator
 from odradek.broker.network import listening, unread
 from odradek.broker.network.connection import Connection
 from odradek.broker.replicas.partitions import Partitions
@@ -28,7 +28,7 @@ from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.surroundings import Surroundings
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.stall_watch import StallWatch
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.directory import directory_lock
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties

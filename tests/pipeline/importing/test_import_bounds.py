@@ -9,7 +9,7 @@ from kafka import KafkaProducer
 from odradek.pipeline.importing.command import import_topics
 from odradek.pipeline.importing.job import ImportOrder, import_rows
 from odradek.storage.subcommands import storage
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.broker.in_process import InProcessBroker
 from support.brokers.asking import NOW_MS, Asking
 
 from ..imported_rows import row, write_parquet

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.codec.header import (
     decode_request_header,
@@ -16,7 +16,7 @@ from odradek.protocol.codec.header import (
     response_header_version,
 )
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.framing import FrameReader
+from odradek.protocol.framing.frames import FrameReader
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.messages.groups import HeartbeatRequest
 from odradek.protocol.messages.headers import RequestHeader, ResponseHeader

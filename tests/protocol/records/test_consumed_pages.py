@@ -5,7 +5,7 @@ from mmap import PAGESIZE, mmap
 
 import pytest
 
-from odradek.protocol.growing_buffer import MAPPED_BYTES
+from odradek.protocol.framing.growing_buffer import MAPPED_BYTES
 from odradek.protocol.records.consumed_pages import STEP_BYTES, consumer_of
 from support.data.frames import as_received
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.down_conversion import ConvertedRecords, down_convert
 from odradek.protocol.records.record import Record
-from odradek.protocol.steps import run_to_end
 from support.data.random_records import random_records
 from support.kafka.java import OLD_KAFKA_VERSION, java_or_skip
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import read_header
 from odradek.protocol.records.compression import CompressionType, compress
-from odradek.protocol.steps import run_to_end
 from odradek.storage.log.append_plan import AppendOrigin, check_batch
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.record_inspection import inspect_batch

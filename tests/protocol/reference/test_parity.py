@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from odradek.protocol import codec, table
+from odradek.protocol import codec
+from odradek.protocol.apis import table
 from odradek.protocol.codec import Message
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.structure import Structure

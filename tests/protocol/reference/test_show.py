@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.protocol import codec, table
+from odradek.protocol import codec
+from odradek.protocol.apis import table
 from odradek.protocol.codec import header
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.groups import HeartbeatRequest

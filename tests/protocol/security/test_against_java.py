@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from odradek.broker.network.principal_mapping import mapper, parse_rules
+from odradek.broker.security.tls.principal_mapping import mapper, parse_rules
 from odradek.protocol.security import der, distinguished_name
 from odradek.protocol.security.tls_context import TlsSettings, TlsSettingsError, client_context, server_tls
-from odradek.testing.certificates import CertificateAuthority, IssuedCertificate, rsa_key
+from odradek.testing.security.certificates import CertificateAuthority, IssuedCertificate, rsa_key
 from support.kafka.java_program import JavaProgram
 from support.security.handshakes import handshake
 

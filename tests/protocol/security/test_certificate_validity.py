@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from odradek.protocol.security.certificate_validity import Validity, chain_problem, validity
-from odradek.testing.certificates import CertificateAuthority, IssuedCertificate, common_name
+from odradek.testing.security.certificates import CertificateAuthority, IssuedCertificate, common_name
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 NOON = datetime(2026, 11, 26, 12, tzinfo=UTC)

@@ -4,6 +4,7 @@ import pytest
 
 from odradek.broker.config.definition import server_keys
 from odradek.broker.config.own_keys import OWN_PREFIX
+from odradek.protocol.apis.table import message
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.metadata_records import ConfigRecord, UserScramCredentialRecord
@@ -11,7 +12,6 @@ from odradek.protocol.messages.security import SaslAuthenticateRequest
 from odradek.protocol.messages.structure import HIDDEN, Message, is_secret_config
 from odradek.protocol.reference.dissect import dissect
 from odradek.protocol.show.show import field_lines, secret_paths, value_of
-from odradek.protocol.table import message
 from odradek.storage.dump.decoders import Typed
 from odradek.storage.dump.embedded import data_document
 from odradek.testing.traffic.documents import message_document

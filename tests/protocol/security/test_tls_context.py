@@ -12,7 +12,7 @@ from odradek.protocol.security.tls_context import (
     listener_settings,
     server_tls,
 )
-from odradek.testing.certificates import CertificateAuthority, IssuedCertificate, rsa_key
+from odradek.testing.security.certificates import CertificateAuthority, IssuedCertificate, rsa_key
 from support.security.handshakes import handshake
 
 

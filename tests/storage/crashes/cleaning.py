@@ -1,7 +1,8 @@
 """A round of the live cleaner in steps. A crash test takes them one by one, with other operations in between.
 
-The steps are those of ``LogCleaner._carry_out`` and ``_clean`` (broker/cleaner/cleaner.py). The broker syncs on a
-thread. A sync is therefore a separate step; records are appended, segments roll and retention runs before and after it.
+The steps are those of ``LogCleaner._carry_out`` and ``_clean`` (broker/replicas/cleaner/cleaner.py). The broker syncs
+on a thread. A sync is therefore a separate step; records are appended, segments roll and retention runs before and
+after it.
 """
 
 from collections.abc import Generator

@@ -4,10 +4,10 @@ import random
 from pathlib import Path
 from typing import Any
 
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
-from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.directory_retention import retain_logs
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.log.log import AppendOrigin, Log

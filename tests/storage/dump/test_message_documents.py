@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.message_documents import document, java_double, kafka_json, read_document
 from odradek.protocol.messages.group_records import ConsumerProtocolSubscription, OffsetCommitValue
 from odradek.protocol.messages.metadata_records import BrokerRegistrationChangeRecord, TopicRecord
+from odradek.protocol.show.message_documents import document, java_double, kafka_json, read_document
 from support.data.messages import every_version, random_message, seed_of, to_json
 
 

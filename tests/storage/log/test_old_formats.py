@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import Record, iterate_records
-from odradek.protocol.steps import run_to_end
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from support.data.log_model import data_of

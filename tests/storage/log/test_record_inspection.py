@@ -4,13 +4,13 @@ from random import Random
 
 import pytest
 
-from odradek.protocol.growing_buffer import MAPPED_BYTES, MAPPED_FROM_BYTES
+from odradek.protocol.common.steps import run_to_end
+from odradek.protocol.framing.growing_buffer import MAPPED_BYTES, MAPPED_FROM_BYTES
 from odradek.protocol.records.batch import read_header
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.errors import RecordTooLargeError
 from odradek.protocol.records.record import Record, decode_records
-from odradek.protocol.steps import run_to_end
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.record_inspection import inspect_batch
 

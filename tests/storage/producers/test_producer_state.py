@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
-from odradek.protocol.steps import run_to_end
 from odradek.storage.errors import CorruptSnapshotError
 from odradek.storage.log.log import AppendInfo, AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig

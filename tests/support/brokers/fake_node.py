@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import decode_request_header, encode_response_parts, request_head_decoder
 from odradek.protocol.messages.metadata import ApiVersionsResponse

@@ -5,7 +5,7 @@ import itertools
 import os
 import socket
 
-from odradek.testing.forked import no_fork
+from odradek.testing.broker.forked import no_fork
 
 FIRST_PORT, PORTS = 20_000, 12_000
 _numbers = itertools.count(os.getpid() * 997)

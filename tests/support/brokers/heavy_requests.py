@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.codec.runtime import unsigned_varint
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.messages.configs import DescribeConfigsRequest
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.groups import (
@@ -30,7 +31,6 @@ from odradek.protocol.messages.topics import CreateTopicsRequest, DeleteTopicsRe
 from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
-from odradek.protocol.wall_clock import clock_ms
 
 PATIENCE_S = 600.0
 HOUR_MS = 3_600_000

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterable
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.controller.controller import Controller
-from odradek.broker.controller.registration import bootstrap_records, registration_records
-from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.decision import Decision, Response
-from odradek.broker.metadata.image import Endpoint, MetadataDelta, MetadataImage
-from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.controller.controller import Controller
+from odradek.broker.metadata.controller.registration import bootstrap_records, registration_records
+from odradek.broker.metadata.controller.topics import create_topics
+from odradek.broker.metadata.image.image import Endpoint, MetadataDelta, MetadataImage
+from odradek.broker.metadata.image.replay import replay
+from odradek.broker.metadata.publisher.decision import Decision, Response
+from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
-from odradek.protocol.steps import Steps, run_to_end
 
 NODE_ID = 1
 DIRECTORY = bytes(range(16, 32))

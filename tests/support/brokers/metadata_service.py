@@ -7,9 +7,9 @@ from pathlib import Path
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import log_config_for
-from odradek.broker.controller.broker_lifecycle import BrokerLifecycle
-from odradek.broker.controller.controller import Controller
-from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.controller.broker_lifecycle import BrokerLifecycle
+from odradek.broker.metadata.controller.controller import Controller
+from odradek.broker.metadata.publisher.service import MetadataService
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.metadata_images import ENDPOINT, NODE_ID
 

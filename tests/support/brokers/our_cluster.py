@@ -17,8 +17,8 @@ from types import TracebackType
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from odradek.broker.metadata.image import MetadataImage, PartitionImage
-from odradek.testing.cluster_state import ClusterState
+from odradek.broker.metadata.image.image import MetadataImage, PartitionImage
+from odradek.testing.clusters.cluster_state import ClusterState
 from odradek.testing.controller.embedded import EmbeddedController
 from support.brokers.our_broker import OurBroker
 from support.eventually import PATIENCE_S

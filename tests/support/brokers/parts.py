@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.controller.auto_topic_creation import AutoTopicCreation
-from odradek.broker.controller.controller import Controller
-from odradek.broker.controller.producer_ids import ProducerIds
 from odradek.broker.fetch.session import FetchSessionCache
 from odradek.broker.groups.coordinator import GroupCoordinator
-from odradek.broker.metadata.image import MetadataImage
-from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.controller.auto_topic_creation import AutoTopicCreation
+from odradek.broker.metadata.controller.controller import Controller
+from odradek.broker.metadata.controller.producer_ids import ProducerIds
+from odradek.broker.metadata.image.image import MetadataImage
+from odradek.broker.metadata.publisher.service import MetadataService
 from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.replicas.record_work import RecordWork
 from odradek.broker.server.broker import Broker

@@ -1,6 +1,6 @@
 """Frames as a connection receives them."""
 
-from odradek.protocol.framing import FrameReader
+from odradek.protocol.framing.frames import FrameReader
 
 READ_BYTES = 256 * 1024
 

@@ -17,7 +17,7 @@ from typing import Any
 from odradek.protocol.codec import Message
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.structure import Structure
-from odradek.protocol.table import INTEGER_RANGES, FieldSpec, MessageSpec, StructureSpec, message, messages
+from odradek.protocol.apis.table import INTEGER_RANGES, FieldSpec, MessageSpec, StructureSpec, message, messages
 
 ALPHABETS = ("abcdefghijklmnopqrstuvwxyz.-_0123456789", "äöüßéñΩж", "漢字カ한", "😀🦊🏀")
 UNKNOWN_TAGGED_FIELDS = "unknown_tagged_fields"

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from odradek.broker.metadata.features import record_version
+from odradek.broker.metadata.image.features import record_version
 from odradek.protocol.messages import metadata_records as records
 from odradek.protocol.messages.structure import Message
 

@@ -1,6 +1,6 @@
 """Searches by time in a log, run to their end at once."""
 
-from odradek.protocol.steps import run_to_end
+from odradek.protocol.common.steps import run_to_end
 from odradek.storage.log.log import Log
 from odradek.storage.log.read_result import TimestampAndOffset
 

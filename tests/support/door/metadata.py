@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from odradek.broker.metadata.log_reader import plain_records
-from odradek.broker.metadata.snapshot_files import ids_in
+from odradek.broker.metadata.log.log_reader import plain_records
+from odradek.broker.metadata.log.snapshot_files import ids_in
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
 from odradek.storage.files.files import Files

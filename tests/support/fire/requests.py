@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 
 HEAD = struct.Struct(">ihhih")
 """The start of a request: size, API key, version, correlation id, length of the client id."""

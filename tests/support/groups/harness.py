@@ -14,10 +14,10 @@ from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.consumer.topics import GroupTopics
 from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.groups.records import CoordinatorRecord, decode_record
-from odradek.broker.metadata.features import GROUP_VERSION
-from odradek.broker.metadata.image import Endpoint, MetadataImage, PartitionImage, TopicImage
+from odradek.broker.metadata.image.features import GROUP_VERSION
+from odradek.broker.metadata.image.image import Endpoint, MetadataImage, PartitionImage, TopicImage
 from odradek.broker.timers.timers import Timer
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import iterate_headers, stamp
 from odradek.protocol.records.record import iterate_records

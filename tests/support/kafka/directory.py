@@ -13,7 +13,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from odradek.broker.metadata.format import bootstrap_checkpoint, leader_change_batch
+from odradek.broker.metadata.log.format import bootstrap_checkpoint, leader_change_batch
 from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages import metadata_records as records
 from odradek.protocol.messages.structure import Message

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from odradek.testing.certificates import CertificateAuthority
+from odradek.testing.security.certificates import CertificateAuthority
 from support.brokers.free_ports import free_ports
 from support.kafka.real_kafka import RealKafka
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from odradek.broker.network.connection import Connection, ServeFrame
 from odradek.broker.network.connections import Connections
-from odradek.broker.network.tls_listener import HandshakeAuthentication, RunningTls
-from odradek.broker.network.tls_transport import TlsLoop, TlsTransport
 from odradek.broker.network.unauthenticated import Unauthenticated
+from odradek.broker.security.tls.listener import HandshakeAuthentication, RunningTls
+from odradek.broker.security.tls.transport import TlsLoop, TlsTransport
 from odradek.broker.timers.slices import Slices
 from odradek.protocol.security.tls_context import ServerTls
 from support.security.handshakes import End

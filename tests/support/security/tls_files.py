@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from odradek.protocol.security import pem
-from odradek.testing.certificates import CertificateAuthority, IssuedCertificate
+from odradek.testing.security.certificates import CertificateAuthority, IssuedCertificate
 
 ALICE = x509.Name(
     [

@@ -18,9 +18,9 @@ from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.transactions.config import TransactionCoordinatorConfig
 from odradek.broker.transactions.coordinator import TransactionCoordinator
 from odradek.broker.transactions.marker_writer import MarkerWriter
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.batch import BatchHeader, read_header, stamp
 from odradek.protocol.records.record import iterate_records
 from odradek.storage.producers.producer_state import ProducerStateManager

@@ -3,9 +3,9 @@
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.controller.controller import Controller
-from odradek.broker.controller.placement import Placer
-from odradek.broker.metadata.image import (
+from odradek.broker.metadata.controller.controller import Controller
+from odradek.broker.metadata.controller.placement import Placer
+from odradek.broker.metadata.image.image import (
     BrokerRegistration,
     LeaderRecoveryState,
     MetadataDelta,
@@ -13,7 +13,7 @@ from odradek.broker.metadata.image import (
     PartitionImage,
     TopicImage,
 )
-from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.image.replay import replay
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
 from odradek.testing.controller.alter_partition import alter_partition

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.metadata.image import BrokerRegistration
+from odradek.broker.metadata.image.image import BrokerRegistration
 from odradek.protocol.messages.quorum import BrokerHeartbeatRequest
 from odradek.testing.controller.broker_sessions import BrokerControlState as State
 from odradek.testing.controller.broker_sessions import BrokerSessions

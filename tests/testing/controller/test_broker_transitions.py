@@ -4,7 +4,7 @@ replicas.
 
 import pytest
 
-from odradek.broker.metadata.image import (
+from odradek.broker.metadata.image.image import (
     NO_LEADER,
     BrokerRegistration,
     MetadataDelta,
@@ -12,7 +12,7 @@ from odradek.broker.metadata.image import (
     PartitionImage,
     TopicImage,
 )
-from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.image.replay import replay
 from odradek.testing.controller.broker_sessions import BrokerControlState as State
 from odradek.testing.controller.broker_transitions import leads_any, transition_records
 

@@ -13,7 +13,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     NewPartitions,
 )
 
-from odradek.broker.metadata.image import NO_LEADER, ResourceType
+from odradek.broker.metadata.image.image import NO_LEADER, ResourceType
 from support.brokers.our_cluster import OurCluster
 from support.eventually import eventually
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.metadata.image import (
+from odradek.broker.metadata.image.image import (
     DIRECTORY_UNASSIGNED,
     NO_LEADER,
     BrokerRegistration,
@@ -13,7 +13,7 @@ from odradek.broker.metadata.image import (
     PartitionImage,
     TopicImage,
 )
-from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.image.replay import replay
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import BrokerRegistrationRequest, BrokerRegistrationResponse
 from odradek.testing.controller.registration import register_broker

@@ -6,13 +6,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from odradek.broker.metadata.features import SUPPORTED_FEATURES
-from odradek.broker.metadata.image import DIRECTORY_LOST, NO_LEADER, PartitionImage
+from odradek.broker.metadata.image.features import SUPPORTED_FEATURES
+from odradek.broker.metadata.image.image import DIRECTORY_LOST, NO_LEADER, PartitionImage
 from odradek.broker.network.node_client import NodeClient
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.headers import ResponseHeader
 from odradek.protocol.messages.metadata import MetadataRequest
@@ -41,6 +40,7 @@ from odradek.protocol.messages.topics import (
     ElectLeadersRequest,
     ElectLeadersResponse,
 )
+from odradek.protocol.names.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from odradek.testing.controller.embedded import EmbeddedController
 
 TIMEOUT_S = 60.0

@@ -13,7 +13,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
 from odradek.broker.dispatch.served import ANNOUNCED, served_versions
-from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec import Message, decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode

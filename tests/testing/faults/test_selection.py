@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.dispatch.error_responses import error_response
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import DescribeConfigsRequest
 from odradek.protocol.messages.groups import FindCoordinatorRequest, HeartbeatRequest, OffsetCommitRequest

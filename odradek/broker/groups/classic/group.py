@@ -8,7 +8,7 @@ leave.py and the others do). Invariants: ``awaiting_join_count`` is the number o
 from collections.abc import Iterable
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash import in_hash_map_order
+from odradek.protocol.java.hash import in_hash_map_order
 
 from ...coordinator.effects import Token
 from ..memory import MEMBER_BYTES, GroupMemory

@@ -1,6 +1,6 @@
 """One target assignment that is being computed in steps. Pure. :mod:`.large_assignments` runs the steps."""
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 from ..records import CoordinatorRecord
 from .group import ConsumerGroup

@@ -6,7 +6,7 @@ Owns: the conversion of a group to that input. Never does: assigning. Source: ``
 from collections.abc import Mapping
 from importlib import import_module
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 from .assignors.interface import A_STEP, Assignment, Assignor, MemberSpec, SubscribedTopics, TopicId
 from .group import NO_ASSIGNMENT, ConsumerGroup

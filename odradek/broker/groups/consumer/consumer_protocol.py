@@ -1,6 +1,6 @@
 """The metadata and assignments of members of the classic protocol that are consumers.
 
-Owns: reading and writing both. Never does: state, framing (:mod:`....protocol.internal_records.consumer_protocol`).
+Owns: reading and writing both. Never does: state, framing (:mod:`odradek.protocol.internal_records.consumer_protocol`).
 Source: ``ConsumerProtocol``.
 """
 

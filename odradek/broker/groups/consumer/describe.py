@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterable
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash import in_hash_map_order
+from odradek.protocol.java.hash import in_hash_map_order
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
 
 from .assignors.hash_order import partition_order

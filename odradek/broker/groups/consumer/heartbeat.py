@@ -6,9 +6,9 @@ does: waiting; every heartbeat is answered at once. Source: ``GroupMetadataManag
 A heartbeat that changes nothing costs one comparison, one timer and one answer.
 """
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
-from odradek.protocol.steps import Steps
 
 from ...coordinator.effects import SetTimer
 from ...dispatch.request import RequestContext

@@ -10,7 +10,7 @@ that have left by then are skipped, and members that came later wait for the nex
 import logging
 from collections.abc import Mapping
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 from ...coordinator.effects import SetTimer
 from ..effects import GroupEffects, TargetAssignmentDue, target_assignment_key

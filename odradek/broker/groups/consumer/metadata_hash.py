@@ -9,7 +9,7 @@ from struct import Struct, pack
 
 import xxhash
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 from .topics import GroupTopics
 

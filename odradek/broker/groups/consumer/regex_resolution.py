@@ -9,7 +9,8 @@ resolveRegularExpressions, handleRegularExpressionsResult.
 import logging
 from collections.abc import Generator
 
-from ...acls.acl import AclOperation
+from odradek.protocol.security.acl import AclOperation
+
 from ...coordinator.effects import SetTimer
 from ..effects import GroupEffects, RegularExpressionsDue, regular_expressions_key
 from ..records import CoordinatorRecord, RecordsInSteps

@@ -8,8 +8,8 @@ Owns: the call of an assignor, and the use of its result. Never does: assigning;
 import logging
 from collections.abc import Mapping
 
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.steps import run_to_end
 
 from ..effects import GroupEffects
 from .assignment_input import SubscribedTopicIds, assignor_of, member_specs

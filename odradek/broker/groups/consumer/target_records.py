@@ -8,7 +8,7 @@ lines. Source:
 import logging
 from collections.abc import Mapping
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 from ..records import CoordinatorRecord, EncodedRecord
 from .assignors.interface import A_STEP, TopicId

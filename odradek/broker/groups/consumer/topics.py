@@ -6,7 +6,7 @@ Owns: the cache of the hashes of topics. Never does: I/O, changing the metadata.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ...metadata.image import MetadataImage
+from ...metadata.image.image import MetadataImage
 
 
 class GroupTopics:

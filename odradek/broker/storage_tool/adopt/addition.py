@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from odradek.protocol.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.messages.structure import Message
+from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.errors import StorageError
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import uuid_text
 
 from ...config.server_config import ServerConfig
-from ...controller.broker_lifecycle import seed_metadata
-from ...metadata.service import MetadataService
+from ...metadata.controller.broker_lifecycle import seed_metadata
+from ...metadata.publisher.service import MetadataService
 from .bounds import config_problems
 from .found import FoundDirectory
 from .plan import AdoptedTopic, AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.check.command import run
 
 from .command import topic_configs

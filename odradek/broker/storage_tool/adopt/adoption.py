@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from odradek.protocol.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC
+from odradek.protocol.names.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC
 from odradek.storage.directory.directory_lock import LOCK_FILE, DirectoryLock
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.errors import DirectoryLockedError
@@ -20,9 +20,9 @@ from odradek.storage.files.files import READ_ONLY, Files
 from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
 
 from ...config.server_config import ServerConfig
-from ...controller.broker_lifecycle import seed_metadata
-from ...controller.registration import auto_created
-from ...metadata.service import MetadataService
+from ...metadata.controller.broker_lifecycle import seed_metadata
+from ...metadata.controller.registration import auto_created
+from ...metadata.publisher.service import MetadataService
 from .plan import AdoptionPlan
 from .records import adoption_records
 

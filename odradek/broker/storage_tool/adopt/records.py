@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, ProducerIdsRecord, TopicRecord
 from odradek.protocol.messages.structure import Message
 
-from ...metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED, ELR_SUPPORTED, LATEST_METADATA_VERSION
-from ...metadata.image import DIRECTORY_UNASSIGNED, NO_LEADER, ResourceType
+from ...metadata.image.features import DIRECTORY_ASSIGNMENT_SUPPORTED, ELR_SUPPORTED, LATEST_METADATA_VERSION
+from ...metadata.image.image import DIRECTORY_UNASSIGNED, NO_LEADER, ResourceType
 from .plan import HASHED_TOPICS, AdoptedTopic, AdoptionPlan
 
 NO_BROKER_EPOCH = -1

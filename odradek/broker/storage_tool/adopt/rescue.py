@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from odradek.protocol.internal_topics import INTERNAL_TOPICS
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
+from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import uuid_text
 from odradek.storage.files.overlay_files import OverlayFiles

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 
 from ...cluster.list_offsets import LATEST_TIMESTAMP
 from ...types import OffsetAndMetadata, TopicPartition

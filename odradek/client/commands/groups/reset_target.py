@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import click
 
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.common.wall_clock import clock_ms
 
 from ...consumer import durations
 from ...types import TopicPartition

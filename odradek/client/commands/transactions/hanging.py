@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.wall_clock import clock_ms
 
 from ...errors import AdminError
 from ...types import TopicPartition

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.transaction_states import BY_LABEL
-from odradek.protocol.wall_clock import clock_ms
+from odradek.protocol.names.transaction_states import BY_LABEL
 
 from ...errors import AdminError
 from ...types import TopicPartition

@@ -3,7 +3,7 @@
 Owns: that set. Never does: I/O. Source: ``java.util.HashSet``, ``TopicPartition.hashCode``.
 """
 
-from odradek.protocol.java_hash import INITIAL_BUCKETS, grown_buckets, hash_bucket, java_hash_code
+from odradek.protocol.java.hash import INITIAL_BUCKETS, grown_buckets, hash_bucket, java_hash_code
 
 from ...types import TopicPartition
 

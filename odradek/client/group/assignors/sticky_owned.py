@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from odradek.protocol.java_hash import in_hash_map_order
+from odradek.protocol.java.hash import in_hash_map_order
 
 from ...types import TopicPartition, partitions_by_topic
 from .subscriptions import NO_GENERATION, Assignment, MemberSubscription, TopicPartitions

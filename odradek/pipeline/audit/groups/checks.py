@@ -6,9 +6,9 @@ Pure. Each check is a function that yields findings. catalogue_groups.py describ
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
-from odradek.protocol.java_hash import java_hash_code
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.java.hash import java_hash_code
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.storage.files.meta_properties import uuid_text
 
 from ...directories.cluster_metadata import DirectoryMetadata

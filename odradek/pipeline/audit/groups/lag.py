@@ -8,7 +8,7 @@ whenever and wherever it is audited.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.storage.files.meta_properties import uuid_text
 
 from ...engine.engines import run_tasks

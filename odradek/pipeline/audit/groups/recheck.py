@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from odradek.protocol.internal_topics import OFFSETS_TOPIC
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT
 
 from ...decode.checked_headers import read_headers

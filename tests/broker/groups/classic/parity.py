@@ -13,7 +13,7 @@ from typing import Any
 
 from odradek.broker.coordinator.partitioning import partition_for
 from odradek.broker.groups.classic.states import GroupState
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.messages.groups import (
     DescribeGroupsRequest,
     FindCoordinatorRequest,

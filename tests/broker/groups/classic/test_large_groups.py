@@ -5,7 +5,7 @@ from typing import Any
 from odradek.broker.api import join_group
 from odradek.broker.coordinator.shard import REPLIES_A_TURN
 from odradek.broker.dispatch.request import RequestContext
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest
 from support.groups.harness import Harness

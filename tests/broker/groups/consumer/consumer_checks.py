@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from odradek.broker.groups.consumer.group import ConsumerGroup, ConsumerGroupState
-from odradek.broker.metadata.image import TopicImage
+from odradek.broker.metadata.image.image import TopicImage
 
 from .simulated_consumer import SimulatedConsumer, TopicPartition
 

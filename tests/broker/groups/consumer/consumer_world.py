@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.groups import HeartbeatRequest, JoinGroupRequest
 from parity.consumer_members import subscription

@@ -15,11 +15,11 @@ from functools import partial
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.consumer.memory import member_bytes, names_bytes
-from odradek.broker.metadata.image import PartitionImage, TopicImage
-from odradek.protocol.api_keys import ApiKey
+from odradek.broker.metadata.image.image import PartitionImage, TopicImage
+from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import consumer_groups, groups
-from odradek.protocol.steps import run_to_end
 from support.groups.harness import Harness
 
 from ..simulation import Simulation

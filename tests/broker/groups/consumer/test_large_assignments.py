@@ -10,7 +10,7 @@ from odradek.broker.groups.consumer.member import ConsumerGroupMember
 from odradek.broker.groups.consumer.registry import INLINE_SIZE
 from odradek.broker.groups.effects import GroupEffects, TargetAssignmentDue
 from odradek.broker.groups.memory import GroupMemory
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 from support.groups.harness import Harness

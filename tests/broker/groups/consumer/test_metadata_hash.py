@@ -6,7 +6,7 @@ import xxhash
 
 from odradek.broker.groups.consumer.metadata_hash import group_hash
 from odradek.broker.groups.consumer.topics import GroupTopics
-from odradek.broker.metadata.image import BrokerRegistration, MetadataImage, PartitionImage, TopicImage
+from odradek.broker.metadata.image.image import BrokerRegistration, MetadataImage, PartitionImage, TopicImage
 
 TOPIC_ID = bytes(range(16))
 RACKS = {1: "zone b", 2: None, 3: "zone ä"}

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.broker.groups.offsets.transactional_commit import TransactionalTopicCommit, commit_transactional_offsets
-from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import LeaveGroupRequest, OffsetCommitRequest
 from odradek.protocol.messages.transactions import TxnOffsetCommitRequest

@@ -2,9 +2,9 @@
 
 import pytest
 
-from odradek.broker.metadata.image import PartitionImage, TopicImage
+from odradek.broker.metadata.image.image import PartitionImage, TopicImage
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.steps import run_to_end
 from support.groups.harness import Harness
 
 from .consumer_world import REBALANCE_MS, SESSION_MS, T, World, config, two_members

@@ -5,9 +5,9 @@ from odradek.broker.groups.core import GroupCore
 from odradek.broker.groups.offsets.fetch import TopicFetch, fetch_offsets
 from odradek.broker.groups.offsets.records import offset_commit_record, offset_tombstone
 from odradek.broker.groups.records import CoordinatorRecord
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.group_records import OffsetCommitValue
-from odradek.protocol.steps import run_to_end
 
 PRODUCER = 7
 NO_PRODUCER = -1

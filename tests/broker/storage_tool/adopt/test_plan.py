@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from odradek.broker.coordinator.partitioning import partition_for
-from odradek.broker.metadata.features import record_version
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.image.features import record_version
+from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.image.replay import replay
 from odradek.broker.storage_tool.adopt.found import FoundDirectory, FoundIdentity, FoundPartition
 from odradek.broker.storage_tool.adopt.plan import AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption
 from odradek.broker.storage_tool.adopt.records import adoption_records

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from struct import Struct
 from typing import TypeVar
 
-from odradek.protocol.java_hash import INITIAL_BUCKETS, grown_buckets, hash_bucket
+from odradek.protocol.java.hash import INITIAL_BUCKETS, grown_buckets, hash_bucket
 
 _TREEIFY_THRESHOLD = 8
 _MIN_TREEIFY_BUCKETS = 64

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
 
 TopicId = bytes
 """The 16 bytes of a topic's id."""

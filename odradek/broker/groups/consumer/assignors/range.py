@@ -8,7 +8,7 @@ owns the same partition numbers of every topic (co-partitioning). Source:
 
 from collections.abc import Sequence
 
-from odradek.protocol.steps import Steps, run_to_end
+from odradek.protocol.common.steps import Steps, run_to_end
 
 from .interface import (
     A_STEP,

@@ -5,7 +5,7 @@ input, equal output; balance comes before stickiness. Source:
 ``org.apache.kafka.coordinator.group.assignor.UniformAssignor``.
 """
 
-from odradek.protocol.steps import Steps, run_to_end
+from odradek.protocol.common.steps import Steps, run_to_end
 
 from .interface import GroupAssignment, GroupSpec, SubscribedTopicDescriber
 from .uniform_heterogeneous import assign_heterogeneous

@@ -8,8 +8,8 @@ Kafka's ``UniformHeterogeneousAssignmentBuilder``.
 from collections.abc import Iterable
 from struct import Struct
 
-from odradek.protocol.java_hash import hash_map_order_steps
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
+from odradek.protocol.java.hash import hash_map_order_steps
 
 from .interface import (
     A_STEP,

@@ -9,8 +9,8 @@ used here.
 from collections.abc import Mapping
 from itertools import islice
 
-from odradek.protocol.java_hash import hash_map_order_steps
-from odradek.protocol.steps import Steps
+from odradek.protocol.common.steps import Steps
+from odradek.protocol.java.hash import hash_map_order_steps
 
 from .hash_order import partition_order, topic_map_order, topic_set_order
 from .interface import (

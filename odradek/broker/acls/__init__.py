@@ -1,1 +1,0 @@
-"""Access control lists (ACLs), and the rule that decides by them (``StandardAuthorizer``)."""

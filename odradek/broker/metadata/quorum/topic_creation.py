@@ -1,0 +1,88 @@
+"""Asks the controllers to create topics that this broker or its clients need. Source: AutoTopicCreationManager.
+
+Owns: the names that are asked for and not answered yet. Invariants: a name is asked for only once at a time; a topic
+that a client names is created with the rights of the client, an internal one with those of this broker.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError, error_name
+from odradek.protocol.messages.headers import ResponseHeader
+from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+
+from ...config.server_config import ServerConfig
+from ..controller.registration import auto_created
+from ..publisher.controller_link import Requester, TopicCreator
+from ..publisher.published import PublishedMetadata
+from .forwarding import Forwarding
+
+logger = logging.getLogger(__name__)
+
+VERSION = 7
+TIMEOUT_MS = 30_000
+
+
+class ForwardedTopicCreation(TopicCreator):
+    """Asks the controllers for topics; clients ask again until they are there."""
+
+    def __init__(self, metadata: PublishedMetadata, config: ServerConfig, forwarding: Forwarding) -> None:
+        self._metadata = metadata
+        self._config = config
+        self._forwarding = forwarding
+        self._asked: set[str] = set()
+
+    def create(
+        self, names: Sequence[str], requester: Requester, now_ms: int, done: Callable[[dict[str, ErrorCode]], None]
+    ) -> None:
+        """Asks for topics. As in Kafka, every name is answered at once with UNKNOWN_TOPIC_OR_PARTITION, which clients
+        retry."""
+        missing = self._begin(names)
+        if missing:
+            frame = encode_request(self._request(missing), VERSION, 0, requester.client_id)[4:]
+            self._forwarding.forward(frame, requester, partial(self._passed_on, missing))
+        done(dict.fromkeys(names, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+
+    def ensure(self, name: str, now_ms: int) -> None:
+        """Asks for a missing internal topic. Raises KafkaError COORDINATOR_NOT_AVAILABLE until it exists: clients
+        retry."""
+        if name not in self._metadata.image.topics_by_name:
+            missing = self._begin([name])
+            if missing:
+                self._forwarding.create_topics(self._request(missing), partial(self._answered, missing))
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} is being created")
+
+    def _begin(self, names: Sequence[str]) -> list[str]:
+        """Returns the names that are not asked for yet, and marks them as asked for."""
+        missing = [name for name in names if name not in self._asked]
+        self._asked.update(missing)
+        return missing
+
+    def _request(self, names: Sequence[str]) -> CreateTopicsRequest:
+        return CreateTopicsRequest([auto_created(name, self._config) for name in names], TIMEOUT_MS)
+
+    def _passed_on(self, names: Sequence[str], answer: bytes | KafkaError) -> None:
+        """Takes a response's header and body."""
+        if isinstance(answer, KafkaError):
+            self._answered(names, answer)
+            return
+        try:
+            _, position = decode(ResponseHeader, response_header_version(CreateTopicsRequest.API_KEY, VERSION), answer)
+            response = decode(CreateTopicsResponse, VERSION, answer, position)[0]
+        except ProtocolError as error:
+            self._answered(names, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the answer can't be read: {error}"))
+        else:
+            self._answered(names, response)
+
+    def _answered(self, names: Sequence[str], answer: CreateTopicsResponse | KafkaError) -> None:
+        self._asked.difference_update(names)
+        if isinstance(answer, KafkaError):
+            logger.warning("topics could not be created (%s): %s", ", ".join(names), answer.message)
+            return
+        for topic in answer.topics:
+            if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+                error = error_name(topic.error_code)
+                logger.warning("could not create topic %r: %s, %r", topic.name, error, topic.error_message)

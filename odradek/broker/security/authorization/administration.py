@@ -1,0 +1,156 @@
+"""The authorization checks of the APIs that administrators use.
+
+Pure but for log lines. Source: ``KafkaApis``, ``ControllerApis``, ``ConfigHelper``.
+"""
+
+from typing import Any
+
+from odradek.protocol.common.steps import Steps
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import OffsetDeleteResponse
+from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.messages.topics import DeleteTopicsResponse
+from odradek.protocol.security.acl import AclOperation, AclResourceType
+
+from ...metadata.image.image import ResourceType
+from .asking import Asking
+from .checked import Checked
+from .rules import DENIED, ElementRule, Needs, check, joined, only_allowed, refusal
+
+TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
+READ, DELETE, DESCRIBE, ALTER = AclOperation.READ, AclOperation.DELETE, AclOperation.DESCRIBE, AclOperation.ALTER
+DESCRIBE_CONFIGS, ALTER_CONFIGS = AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS
+CONFIGS_IN_ANSWER_SINCE = 5
+KNOWN_TYPES = frozenset(ResourceType) - {ResourceType.UNKNOWN}
+NAMES_UNTIL = 5
+"""The last version of DeleteTopics that has names only."""
+
+needs_cluster_describe = check(Needs(CLUSTER, DESCRIBE))
+needs_cluster_alter = check(Needs(CLUSTER, ALTER))
+needs_cluster_describe_configs = check(Needs(CLUSTER, DESCRIBE_CONFIGS))
+needs_cluster_alter_configs = check(Needs(CLUSTER, ALTER_CONFIGS))
+create_partitions = check(each=ElementRule("topics", "results", TOPIC, ALTER))
+delete_records = check(each=ElementRule("topics", "topics", TOPIC, DELETE))
+delete_groups = check(each=ElementRule("groups_names", "results", GROUP, DELETE, name=None))
+
+
+def offset_delete(asking: Asking, request: Any) -> Steps[Checked]:
+    """The group needs DELETE, each topic READ. Even if every topic is denied, the handler runs, to check the group."""
+    Needs(GROUP, DELETE, "group_id").ask(asking, request)
+    request.topics, denied = yield from asking.divide(request.topics, lambda topic: asking.topic(READ, topic.name))
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    answers = [
+        OffsetDeleteResponse.OffsetDeleteResponseTopic(
+            topic.name,
+            [
+                OffsetDeleteResponse.OffsetDeleteResponsePartition(partition.partition_index, error)
+                for partition in topic.partitions
+            ],
+        )
+        for topic in denied
+    ]
+
+    def complete(response: Any) -> Any:
+        if not response.error_code:
+            response.topics += answers
+        return response
+
+    return Checked(request, complete)
+
+
+def create_topics(asking: Asking, request: Any) -> Steps[Checked]:
+    """Needs CREATE on the cluster, or on each topic. Without DESCRIBE_CONFIGS on a topic, its answer has no configs."""
+    each = ElementRule("topics", "topics", TOPIC, AclOperation.CREATE)
+    checked = Checked(request)
+    if not asking.cluster(AclOperation.CREATE, log=False):
+        checked = yield from only_allowed(asking, request, each)
+
+    def complete(response: Any) -> Any:
+        for topic in response.topics if response is not None else ():
+            shows_configs = asking.api_version >= CONFIGS_IN_ANSWER_SINCE and not topic.error_code
+            if shows_configs and not asking.topic(DESCRIBE_CONFIGS, topic.name, log=False):
+                topic.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                topic.num_partitions = topic.replication_factor = -1
+                topic.configs = []
+        return checked.completed(response)
+
+    return Checked(checked.request, complete)
+
+
+def delete_topics(asking: Asking, request: Any) -> Steps[Checked]:
+    """Needs DELETE on the cluster, or on each topic. A name without DESCRIBE is denied even if no such topic exists."""
+    if asking.cluster(DELETE, log=False):
+        return Checked(request)
+    if asking.api_version <= NAMES_UNTIL:
+        each = ElementRule("topic_names", "responses", TOPIC, DELETE, name=None)
+        return (
+            yield from only_allowed(
+                asking, request, each, lambda name: asking.topic(DESCRIBE, name) and _may_delete(asking, name)
+            )
+        )
+    result, refused = DeleteTopicsResponse.DeletableTopicResult, []
+    denied_error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    def is_allowed(topic: Any) -> bool:
+        by_id = topic.name is None
+        name = asking.name_of(topic.topic_id) if by_id else topic.name
+        if name is None or not (by_id or topic.topic_id == ZERO_UUID):
+            return True  # the handler says what is wrong
+        describes = asking.topic(DESCRIBE, name)
+        if (by_id or describes) and _may_delete(asking, name):
+            return True
+        shown = name if describes or not by_id else None
+        refused.append(result(shown, topic.topic_id, denied_error, denied_error.message))
+        return False
+
+    request.topics, denied = yield from asking.divide(request.topics, is_allowed)
+    if not denied:
+        return Checked(request)
+    return Checked(
+        request if request.topics else None,
+        lambda response: joined(response, DeleteTopicsResponse(responses=refused), "responses"),
+    )
+
+
+def _may_delete(asking: Asking, name: str) -> bool:
+    """Whether a topic may be deleted. A missing topic may: the handler answers that it is unknown."""
+    return name not in asking.image.topics_by_name or asking.topic(DELETE, name)
+
+
+def describe_configs(asking: Asking, request: Any) -> Steps[Checked]:
+    """Needs DESCRIBE_CONFIGS on each topic or group; for other resource types on the cluster."""
+    return (yield from _of_resources(asking, request, DESCRIBE_CONFIGS, "results"))
+
+
+def alter_configs(asking: Asking, request: Any) -> Steps[Checked]:
+    """Needs ALTER_CONFIGS on each topic or group; for other resource types on the cluster."""
+    return (yield from _of_resources(asking, request, ALTER_CONFIGS, "responses"))
+
+
+def _of_resources(asking: Asking, request: Any, operation: AclOperation, answers: str) -> Steps[Checked]:
+    denied: dict[AclResourceType, list[Any]] = {}
+
+    def is_allowed(resource: Any) -> bool:
+        if resource.resource_type not in KNOWN_TYPES:
+            return True  # the handler refuses it
+        kind = {ResourceType.TOPIC: TOPIC, ResourceType.GROUP: GROUP}.get(resource.resource_type, CLUSTER)
+        if kind is CLUSTER:
+            allowed = asking.cluster(operation)
+        else:
+            allowed = asking.may(operation, kind, resource.resource_name)
+        if not allowed:
+            denied.setdefault(kind, []).append(resource)
+        return allowed
+
+    allowed, _ = yield from asking.divide(request.resources, is_allowed)
+    refusals = [refusal(asking, request, "resources", elements, DENIED[kind]) for kind, elements in denied.items()]
+    if not refusals:
+        return Checked(request)
+    request.resources = allowed
+
+    def complete(response: Any) -> Any:
+        for refused in refusals:
+            response = joined(response, refused, answers)
+        return response
+
+    return Checked(request if allowed else None, complete)

@@ -1,0 +1,223 @@
+"""The authorization checks of the APIs that describe and list topics, groups and transactions.
+
+Pure but for log lines. Source: ``KafkaApis``, ``DescribeTopicPartitionsRequestHandler``.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from odradek.protocol.common.steps import Steps
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.security.acl import CLUSTER_NAME, AclOperation, AclResourceType
+
+from .asking import DECISIONS_A_STEP, Asking
+from .authorized_operations import CLUSTER_OPERATIONS, GROUP_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from .checked import Checked, at_once
+from .rules import ElementRule, check, joined, only_allowed, refusal
+
+TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
+READ, DESCRIBE = AclOperation.READ, AclOperation.DESCRIBE
+HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
+BY_ID_SINCE = 12
+
+describe_producers = check(each=ElementRule("topics", "topics", TOPIC, READ))
+
+
+def metadata(asking: Asking, request: Any) -> Steps[Checked]:
+    """Each topic needs DESCRIBE; a topic to create needs CREATE too, on the topic or the cluster.
+
+    A denied name gets the same answer whether or not the topic exists.
+    """
+    refused: list[MetadataResponse.MetadataResponseTopic] = []
+    shows_all = request.topics is None or (asking.api_version == 0 and not request.topics)
+    if not shows_all:
+        yield from _ask_of_each(asking, request, refused)
+    nothing = not shows_all and not request.topics
+
+    def complete(response: Any) -> Any:
+        if nothing and asking.api_version == 0:
+            response.topics = []  # drop the answer for the name "", by which version 0 asks for none
+        for topic in response.topics:
+            if topic.topic_authorized_operations != NOT_ASKED:
+                topic.topic_authorized_operations = asking.operations(TOPIC, topic.name or "", TOPIC_OPERATIONS)
+        if response.cluster_authorized_operations != NOT_ASKED:
+            response.cluster_authorized_operations = _cluster_operations(asking)
+        response.topics += refused
+        return response
+
+    if nothing and asking.api_version == 0:
+        request.topics = [MetadataRequest.MetadataRequestTopic(name="")]
+    return Checked(request, complete)
+
+
+def metadata_passes(asking: Asking, request: Any) -> bool:
+    """True for few existing topics by name, all allowed, without operations (:data:`.checked.Passes`)."""
+    topics = request.topics
+    if not topics or len(topics) > DECISIONS_A_STEP:
+        return False
+    if request.include_topic_authorized_operations or request.include_cluster_authorized_operations:
+        return False
+    known = asking.image.topics_by_name
+    for topic in topics:
+        name = topic.name
+        if name not in known or topic.topic_id != ZERO_UUID or not asking.allows(DESCRIBE, TOPIC, name):
+            return False
+    return True
+
+
+def _ask_of_each(asking: Asking, request: Any, refused: list[MetadataResponse.MetadataResponseTopic]) -> Steps[None]:
+    """Removes the denied topics from the request, and adds their answers to ``refused``."""
+    answer = MetadataResponse.MetadataResponseTopic
+    denied_error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    def is_described(topic: Any) -> bool:
+        if topic.topic_id != ZERO_UUID:
+            name = asking.name_of(topic.topic_id)
+            if name is None or asking.topic(DESCRIBE, name):
+                return True
+            refused.append(answer(denied_error, None, topic.topic_id))
+            return False
+        if topic.name is None or asking.topic(DESCRIBE, topic.name):
+            return True
+        refused.append(answer(denied_error, topic.name))
+        return False
+
+    described, _ = yield from asking.divide(request.topics, is_described)
+    if (
+        request.allow_auto_topic_creation
+        and asking.creates_topics
+        and not asking.cluster(AclOperation.CREATE, log=False)
+    ):
+
+        def may_appear(topic: Any) -> bool:
+            exists = not topic.name or topic.name in asking.image.topics_by_name
+            if exists or asking.topic(AclOperation.CREATE, topic.name):
+                return True
+            refused.append(answer(denied_error, topic.name))
+            return False
+
+        described, _ = yield from asking.divide(described, may_appear)
+    request.topics = described
+
+
+def describe_topic_partitions(asking: Asking, request: Any) -> Steps[Checked]:
+    """Each named topic needs DESCRIBE. In a request for all topics, the handler leaves out denied ones."""
+    checked = Checked(request)
+    if request.topics:
+        checked = yield from only_allowed(asking, request, ElementRule("topics", "topics", TOPIC, DESCRIBE))
+
+    def complete(response: Any) -> Any:
+        for topic in response.topics if response is not None else ():
+            topic.topic_authorized_operations = asking.operations(TOPIC, topic.name, TOPIC_OPERATIONS)
+        return checked.completed(response)
+
+    return Checked(checked.request, complete)
+
+
+def describe_cluster(asking: Asking, request: Any) -> Steps[Checked]:
+    """Everything is allowed. Reduces the cluster operations in the answer to the authorized ones."""
+
+    def complete(response: Any) -> Any:
+        if response.cluster_authorized_operations != NOT_ASKED:
+            response.cluster_authorized_operations = _cluster_operations(asking)
+        return response
+
+    return at_once(Checked(request, complete))
+
+
+def _cluster_operations(asking: Asking) -> int:
+    return asking.operations(CLUSTER, CLUSTER_NAME, CLUSTER_OPERATIONS) if asking.cluster(DESCRIBE) else 0
+
+
+def describe_groups(asking: Asking, request: Any) -> Steps[Checked]:
+    """Each group needs DESCRIBE. Reduces the group operations in the answer to the authorized ones."""
+    checked = yield from only_allowed(asking, request, ElementRule("groups", "groups", GROUP, DESCRIBE, name=None))
+    return _with_operations(asking, checked)
+
+
+def _with_operations(asking: Asking, checked: Checked) -> Checked:
+    def complete(response: Any) -> Any:
+        for group in response.groups if response is not None else ():
+            if group.authorized_operations != NOT_ASKED:
+                group.authorized_operations = asking.operations(GROUP, group.group_id, GROUP_OPERATIONS)
+        return checked.completed(response)
+
+    return Checked(checked.request, complete)
+
+
+def consumer_group_describe(asking: Asking, request: Any) -> Steps[Checked]:
+    """Each group needs DESCRIBE. A group with an assigned topic that is denied gets TOPIC_AUTHORIZATION_FAILED."""
+    allowed, denied = yield from asking.divide(request.group_ids, lambda group_id: asking.group(DESCRIBE, group_id))
+    refused = refusal(asking, request, "group_ids", denied, ErrorCode.GROUP_AUTHORIZATION_FAILED) if denied else None
+    request.group_ids = allowed
+
+    def complete(response: Any) -> Any:
+        if response is None:
+            return joined(None, refused, "groups")
+        response.groups = [_unless_hidden(asking, group) for group in response.groups]
+        return response if refused is None else joined(response, refused, "groups")
+
+    return _with_operations(asking, Checked(request if allowed else None, complete))
+
+
+def _unless_hidden(asking: Asking, group: Any) -> Any:
+    if all(asking.topic(DESCRIBE, name) for name in dict.fromkeys(_topics_of(group))):
+        return group
+    return ConsumerGroupDescribeResponse.DescribedGroup(
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED, HIDDEN_TOPICS, group.group_id
+    )
+
+
+def _topics_of(group: Any) -> Iterator[str]:
+    for member in group.members:
+        for assignment in (member.assignment, member.target_assignment):
+            for partitions in assignment.topic_partitions:
+                yield partitions.topic_name
+
+
+def list_groups(asking: Asking, request: Any) -> Steps[Checked]:
+    """With DESCRIBE on the cluster, lists every group; otherwise only the groups with DESCRIBE."""
+
+    def complete(response: Any) -> Any:
+        if not asking.cluster(DESCRIBE, log=False):
+            response.groups = [
+                group for group in response.groups if asking.may(DESCRIBE, GROUP, group.group_id, log=False)
+            ]
+        return response
+
+    return at_once(Checked(request, complete))
+
+
+def describe_transactions(asking: Asking, request: Any) -> Steps[Checked]:
+    """Each transactional id needs DESCRIBE. Leaves out a transaction's topics that the client may not describe.
+
+    The answers are in the order of the request, as in Kafka.
+    """
+    order = {name: place for place, name in enumerate(request.transactional_ids)}
+    each = ElementRule("transactional_ids", "transaction_states", AclResourceType.TRANSACTIONAL_ID, DESCRIBE, name=None)
+    checked = yield from only_allowed(asking, request, each)
+
+    def complete(response: Any) -> Any:
+        for state in response.transaction_states if response is not None else ():
+            state.topics = [topic for topic in state.topics if asking.topic(DESCRIBE, topic.topic)]
+        if checked.complete is not None:
+            response = checked.complete(response)
+            response.transaction_states.sort(key=lambda state: order[state.transactional_id])
+        return response
+
+    return Checked(checked.request, complete)
+
+
+def list_transactions(asking: Asking, request: Any) -> Steps[Checked]:
+    """Lists only the transactional ids with DESCRIBE."""
+
+    def complete(response: Any) -> Any:
+        response.transaction_states = [
+            state for state in response.transaction_states if asking.transactional_id(DESCRIBE, state.transactional_id)
+        ]
+        return response
+
+    return at_once(Checked(request, complete))

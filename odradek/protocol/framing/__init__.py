@@ -1,0 +1,1 @@
+"""Cuts received bytes into frames, in memory that grows as they arrive."""

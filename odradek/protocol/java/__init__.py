@@ -1,0 +1,1 @@
+"""What Kafka takes from Java: hash codes, the properties format."""

@@ -1,0 +1,1 @@
+"""Names that the protocol fixes: internal topics, partitions, states. Kafka: ``org.apache.kafka.common.internals``."""

@@ -1,0 +1,44 @@
+"""The rules for topic names. Pure. Source: ``org.apache.kafka.common.internals.Topic``."""
+
+import re
+
+from ..errors import ErrorCode, KafkaError
+
+MAX_NAME_LENGTH = 249
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def check_topic_name(name: str) -> None:
+    """Raises KafkaError INVALID_TOPIC_EXCEPTION for an invalid name."""
+    problem = _problem(name)
+    if problem is not None:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+
+
+def is_legal(name: str) -> bool:
+    """Whether a topic may have this name."""
+    return _problem(name) is None
+
+
+def _problem(name: str) -> str | None:
+    if not name:
+        return "the empty string is not allowed"
+    if name in (".", ".."):
+        return f"'{name}' is not allowed"
+    if len(name) > MAX_NAME_LENGTH:
+        return f"the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
+    if _LEGAL.fullmatch(name) is None:
+        return f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    return None
+
+
+def may_collide(name: str) -> bool:
+    """Whether the name has a '.' or '_', so that another topic's name may differ only in those."""
+    return "." in name or "_" in name
+
+
+def unified(name: str) -> str:
+    """A form that is equal for names that differ only in '.' and '_', which collide in metrics
+    (``unifyCollisionChars``).
+    """
+    return name.replace(".", "_")

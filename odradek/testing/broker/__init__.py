@@ -1,0 +1,1 @@
+"""A broker in a thread of the test process."""

@@ -1,0 +1,1 @@
+"""A broker outside the test process: in a container, or at an address."""

@@ -1,0 +1,1 @@
+"""Certificates, users and ACLs for tests."""
