@@ -214,6 +214,10 @@ config-keys:
 config-docs: $(VENV)/.installed-dev
 	$(BIN)/python -m odradek.broker.config.document docs/configuration.md
 
+## warm-up: generate the list of modules that a broker imports a second after its start
+warm-up: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python -m tools.warm_up_list
+
 ## wheel: build the wheel into dist/, instead of an earlier one
 wheel: $(VENV)/bin/python
 	rm -f dist/odradek-*.whl

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 from typing import Any, cast
@@ -24,7 +25,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.network.connection import Connection
 from odradek.broker.server.broker_server import BrokerServer
-from odradek.broker.server.request_metering import meter_requests
+from odradek.broker.server.metrics import BrokerMetrics
 from odradek.protocol.codec import Message
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.fetch import FetchRequest
@@ -88,17 +89,15 @@ async def in_process(directory: Path, count: int) -> dict[str, tuple[float, floa
     try:
         plain = Dispatcher(broker, broker.timers.time_s, broker.config)
         await _create_topic(plain)
-        counting = Dispatcher(broker, broker.timers.time_s, broker.config)
-        meter_requests(counting, broker)
-        topic_meters = broker.topic_meters
+        metrics = BrokerMetrics(broker.config, broker.metadata)
+        counted = replace(broker, topic_meters=metrics.topics)
+        counting = Dispatcher(counted, broker.timers.time_s, broker.config, metering=metrics.metering)
         topic_id = broker.metadata.image.topics_by_name[TOPIC].topic_id
         best: dict[str, tuple[float, float]] = {}
         for name, frame in frames(topic_id, 1_700_000_000_000).items():
             least = [float("inf"), float("inf")]
             for _ in range(count // A_ROUND):
-                broker.topic_meters = None
                 least[0] = min(least[0], _microseconds(plain, frame))
-                broker.topic_meters = topic_meters
                 least[1] = min(least[1], _microseconds(counting, frame))
                 await asyncio.sleep(0)
             best[name] = (least[0], least[1])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.coordinator.partition_log import ACKS_ALL, CoordinatorTraffic, PartitionLog
+from odradek.broker.coordinator.partition_log import ACKS_ALL, PartitionLog
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.network.connection import Connection
 from odradek.broker.replicas.group_commit import MOST_LOGS, GroupCommit
@@ -94,7 +94,7 @@ class AppendPath:
         return self.partition(index).log
 
     def partition_log(self, index: int = 0) -> PartitionLog:
-        return PartitionLog(self.partition(index), ACKS_ALL, CoordinatorTraffic())
+        return PartitionLog(self.partition(index), ACKS_ALL)
 
     def send(self, api_key: ApiKey, version: int, request: Any, *, owned: bool = True) -> "asyncio.Future[Any]":
         """Sends a request over a new connection. Returns the answer, None without one, or the error that refused it."""

@@ -138,7 +138,7 @@ def test_a_child_that_leaves_the_with_block_and_ends_as_any_program_does_harms_n
     program = """
 import os, socket, sys, tempfile
 from pathlib import Path
-from odradek.testing import forked
+from odradek.testing.broker import forked
 from odradek.testing.broker.in_process import InProcessBroker
 
 with InProcessBroker(Path(tempfile.mkdtemp())) as broker:

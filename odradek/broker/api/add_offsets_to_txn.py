@@ -17,15 +17,15 @@ from odradek.protocol.messages.transactions import AddOffsetsToTxnRequest, AddOf
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
 from ..transactions.add_partitions import add_partitions
+from .parts import TransactionParts
 
 API_KEY = ApiKey.ADD_OFFSETS_TO_TXN
 PRODUCER_FENCED_SINCE = 2
 
 
 def handle(
-    broker: Broker,
+    broker: TransactionParts,
     request: AddOffsetsToTxnRequest,
     context: RequestContext,
     reply: Callable[[AddOffsetsToTxnResponse], None],

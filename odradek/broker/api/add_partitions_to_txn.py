@@ -21,9 +21,9 @@ from odradek.protocol.names.topic_partition import TopicPartition
 
 from ..dispatch.request import RequestContext
 from ..metadata.image.image import MetadataImage
-from ..server.broker import Broker
 from ..transactions.add_partitions import add_partitions, verify_partitions
 from ..transactions.transaction import EPOCH_BUMP_SINCE
+from .parts import TransactionParts
 
 API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
 PRODUCER_FENCED_SINCE = 2
@@ -37,7 +37,7 @@ Transaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 
 
 def handle(
-    broker: Broker,
+    broker: TransactionParts,
     request: AddPartitionsToTxnRequest,
     context: RequestContext,
     reply: Callable[[AddPartitionsToTxnResponse], None],
@@ -53,7 +53,7 @@ def handle(
 
 
 def _add_all(
-    broker: Broker,
+    broker: TransactionParts,
     request: AddPartitionsToTxnRequest,
     context: RequestContext,
     reply: Callable[[AddPartitionsToTxnResponse], None],
@@ -89,7 +89,7 @@ def _add_all(
 
 
 def _add(
-    broker: Broker, transaction: Transaction, context: RequestContext, done: Callable[[Errors], None]
+    broker: TransactionParts, transaction: Transaction, context: RequestContext, done: Callable[[Errors], None]
 ) -> Iterator[object]:
     """Adds or verifies the partitions of one transaction. ``done`` is called with the error code of each partition."""
     named: set[TopicPartition] = set()

@@ -20,8 +20,8 @@ from ..dispatch.request import RequestContext
 from ..metadata.controller.client_quotas import alter_client_quotas, named
 from ..network.host_names import is_address, resolve
 from ..quotas.entities import IP
-from ..server.broker import Broker
 from ..timers.work import KindOfWork
+from .parts import ControllerParts
 
 LOOK_UP = KindOfWork("alter-client-quotas", "looks up host names before quotas are changed")
 
@@ -31,7 +31,7 @@ MAX_HOST_NAMES = 100
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: AlterClientQuotasRequest,
     context: RequestContext,
     reply: Callable[[AlterClientQuotasResponse], None],

@@ -16,13 +16,13 @@ from odradek.protocol.messages.configs import AlterConfigsRequest, AlterConfigsR
 
 from ..dispatch.request import RequestContext
 from ..metadata.controller.configs import alter_configs
-from ..server.broker import Broker
+from .parts import ControllerParts
 
 API_KEY = ApiKey.ALTER_CONFIGS
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: AlterConfigsRequest,
     context: RequestContext,
     reply: Callable[[AlterConfigsResponse], None],

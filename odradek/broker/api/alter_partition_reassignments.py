@@ -15,13 +15,13 @@ from odradek.protocol.messages.topics import AlterPartitionReassignmentsRequest,
 
 from ..dispatch.request import RequestContext
 from ..metadata.controller.reassignments import alter_reassignments
-from ..server.broker import Broker
+from .parts import ControllerParts
 
 API_KEY = ApiKey.ALTER_PARTITION_REASSIGNMENTS
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: AlterPartitionReassignmentsRequest,
     context: RequestContext,
     reply: Callable[[AlterPartitionReassignmentsResponse], None],

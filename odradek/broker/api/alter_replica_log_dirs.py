@@ -15,7 +15,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
+from .parts import DirectoryParts
 
 API_KEY = ApiKey.ALTER_REPLICA_LOG_DIRS
 
@@ -24,7 +24,7 @@ AlterReplicaLogDirPartitionResult = AlterReplicaLogDirsResponse.AlterReplicaLogD
 
 
 def handle(
-    broker: Broker,
+    broker: DirectoryParts,
     request: AlterReplicaLogDirsRequest,
     context: RequestContext,
     reply: Callable[[AlterReplicaLogDirsResponse], None],

@@ -18,13 +18,13 @@ from odradek.protocol.messages.security import AlterUserScramCredentialsRequest,
 from ..dispatch.error_responses import error_response
 from ..dispatch.request import RequestContext
 from ..metadata.controller.scram import alter_scram_credentials
-from ..server.broker import Broker
+from .parts import ControllerParts
 
 API_KEY = ApiKey.ALTER_USER_SCRAM_CREDENTIALS
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: AlterUserScramCredentialsRequest,
     context: RequestContext,
     reply: Callable[[AlterUserScramCredentialsResponse], None],

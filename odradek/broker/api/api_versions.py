@@ -18,14 +18,14 @@ from ..dispatch.request import RequestContext
 from ..dispatch.served import ANNOUNCED, served_versions
 from ..metadata.publisher.published import PublishedMetadata
 from ..metadata.quorum.forwarded_apis import FORWARDED
-from ..server.broker import Broker
+from .parts import MetadataParts
 
 API_KEY = ApiKey.API_VERSIONS
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def handle(
-    broker: Broker,
+    broker: MetadataParts,
     request: ApiVersionsRequest | None,
     context: RequestContext,
     reply: Callable[[ApiVersionsResponse], None],
@@ -48,7 +48,7 @@ def handle(
     reply(response)
 
 
-def _served(broker: Broker) -> list[ApiVersionsResponse.ApiVersion]:
+def _served(broker: MetadataParts) -> list[ApiVersionsResponse.ApiVersion]:
     versions = {api_key: served_versions(api_key) for api_key in ANNOUNCED}
     if broker.is_cluster_member:
         # Controllers answer forwarded APIs, so their versions count; an API that they don't support is left out.

@@ -15,15 +15,15 @@ from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeReque
 from ..dispatch.request import RequestContext
 from ..groups.consumer.describe import DescribedGroup, describe_consumer_group
 from ..metadata.image.features import GROUP_VERSION
-from ..server.broker import Broker
 from .describe_groups import authorized
 from .gather_in_order import gather_in_order
+from .parts import GroupParts
 
 API_KEY = ApiKey.CONSUMER_GROUP_DESCRIBE
 
 
 def handle(
-    broker: Broker,
+    broker: GroupParts,
     request: ConsumerGroupDescribeRequest,
     context: RequestContext,
     reply: Callable[[ConsumerGroupDescribeResponse], None],
@@ -38,7 +38,7 @@ def handle(
     )
 
 
-def _describe(broker: Broker, group_id: str, done: Callable[[DescribedGroup], None]) -> Iterator[object] | None:
+def _describe(broker: GroupParts, group_id: str, done: Callable[[DescribedGroup], None]) -> Iterator[object] | None:
     def refused(error: ErrorCode) -> DescribedGroup:
         return DescribedGroup(group_id=group_id, error_code=error)
 

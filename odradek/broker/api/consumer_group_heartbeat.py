@@ -30,7 +30,7 @@ from ..groups.coordinator import GroupCoordinator
 from ..groups.core import GroupCore
 from ..groups.effects import GroupEffects
 from ..metadata.image.features import GROUP_VERSION
-from ..server.broker import Broker
+from .parts import GroupParts
 
 API_KEY = ApiKey.CONSUMER_GROUP_HEARTBEAT
 MEMBER_ID_REQUIRED_SINCE = 1
@@ -41,7 +41,7 @@ def _refused(error: ErrorCode, message: str | None = None) -> ConsumerGroupHeart
 
 
 def handle(
-    broker: Broker,
+    broker: GroupParts,
     request: ConsumerGroupHeartbeatRequest,
     context: RequestContext,
     reply: Reply[ConsumerGroupHeartbeatResponse],

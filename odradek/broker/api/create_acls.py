@@ -17,15 +17,15 @@ from odradek.protocol.security.acl import AclOperation, AclPermission, AclResour
 
 from ..dispatch.request import ConnectionRefusal, RequestContext
 from ..metadata.controller.acls import create_acls
-from ..server.broker import Broker
 from .describe_acls import UNKNOWN
+from .parts import ControllerParts
 
 API_KEY = ApiKey.CREATE_ACLS
 NO_AUTHORIZER = "No Authorizer is configured."
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: CreateAclsRequest,
     context: RequestContext,
     reply: Callable[[CreateAclsResponse], None],

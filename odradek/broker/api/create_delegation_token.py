@@ -17,13 +17,13 @@ from odradek.protocol.messages.security import CreateDelegationTokenRequest, Cre
 from ..dispatch.request import RequestContext
 from ..metadata.controller.delegation_tokens import TokenSettings, create_token, owner_of
 from ..security.token_requests import refused_creation, shown_requester
-from ..server.broker import Broker
+from .parts import DelegationTokenParts
 
 API_KEY = ApiKey.CREATE_DELEGATION_TOKEN
 
 
 def handle(
-    broker: Broker,
+    broker: DelegationTokenParts,
     request: CreateDelegationTokenRequest,
     context: RequestContext,
     reply: Callable[[CreateDelegationTokenResponse], None],

@@ -15,14 +15,14 @@ from odradek.protocol.messages.topics import CreatePartitionsRequest, CreatePart
 
 from ..dispatch.request import RequestContext, mutations
 from ..metadata.controller.topic_changes import create_partitions
-from ..server.broker import Broker
+from .parts import ControllerParts
 
 API_KEY = ApiKey.CREATE_PARTITIONS
 THROTTLED_SINCE = 3
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: CreatePartitionsRequest,
     context: RequestContext,
     reply: Callable[[CreatePartitionsResponse], None],

@@ -16,14 +16,14 @@ from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsRe
 
 from ..dispatch.request import RequestContext, mutations
 from ..metadata.controller.topics import create_topics
-from ..server.broker import Broker
+from .parts import ControllerParts
 
 API_KEY = ApiKey.CREATE_TOPICS
 THROTTLED_SINCE = 6
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: CreateTopicsRequest,
     context: RequestContext,
     reply: Callable[[CreateTopicsResponse], None],

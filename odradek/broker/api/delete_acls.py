@@ -15,15 +15,15 @@ from odradek.protocol.messages.security import DeleteAclsRequest, DeleteAclsResp
 
 from ..dispatch.request import ConnectionRefusal, RequestContext
 from ..metadata.controller.acls import delete_acls
-from ..server.broker import Broker
 from .create_acls import NO_AUTHORIZER
 from .describe_acls import UNKNOWN
+from .parts import ControllerParts
 
 API_KEY = ApiKey.DELETE_ACLS
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: DeleteAclsRequest,
     context: RequestContext,
     reply: Callable[[DeleteAclsResponse], None],

@@ -16,7 +16,7 @@ from ..dispatch.request import RequestContext
 from ..groups.core import GroupCore
 from ..groups.describe import delete_group
 from ..groups.effects import GroupEffects
-from ..server.broker import Broker
+from .parts import GroupParts
 
 API_KEY = ApiKey.DELETE_GROUPS
 
@@ -24,7 +24,7 @@ DeletableGroupResult = DeleteGroupsResponse.DeletableGroupResult
 
 
 def handle(
-    broker: Broker,
+    broker: GroupParts,
     request: DeleteGroupsRequest,
     context: RequestContext,
     reply: Callable[[DeleteGroupsResponse], None],
@@ -46,7 +46,7 @@ def handle(
 
 
 def _delete(
-    broker: Broker, group_id: str, now_ms: int, done: Callable[[DeletableGroupResult], None]
+    broker: GroupParts, group_id: str, now_ms: int, done: Callable[[DeletableGroupResult], None]
 ) -> Iterator[object]:
     """Deletes one group: a portion of its offsets in each step, and the group with the last portion."""
     goes_on = True

@@ -20,7 +20,7 @@ from odradek.protocol.names.internal_topics import is_internal
 from ..dispatch.request import RequestContext
 from ..replicas.leading import Leading, Replicated
 from ..replicas.partition import Partition
-from ..server.broker import Broker
+from .parts import RecordParts
 
 API_KEY = ApiKey.DELETE_RECORDS
 TO_HIGH_WATERMARK = -1
@@ -29,7 +29,7 @@ DeleteRecordsPartitionResult = DeleteRecordsResponse.DeleteRecordsPartitionResul
 
 
 def handle(
-    broker: Broker,
+    broker: RecordParts,
     request: DeleteRecordsRequest,
     context: RequestContext,
     reply: Callable[[DeleteRecordsResponse], None],
@@ -78,7 +78,9 @@ class _Deletion(NamedTuple):
     answer: DeleteRecordsPartitionResult
 
 
-def _answer_when_done(broker: Broker, deletions: list[_Deletion], timeout_ms: int, reply: Callable[[], None]) -> None:
+def _answer_when_done(
+    broker: RecordParts, deletions: list[_Deletion], timeout_ms: int, reply: Callable[[], None]
+) -> None:
     """Waits until the low watermark of each partition has reached its target (``DelayedDeleteRecords``)."""
     if not deletions:
         reply()

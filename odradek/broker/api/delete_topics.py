@@ -15,14 +15,14 @@ from odradek.protocol.messages.topics import DeleteTopicsRequest, DeleteTopicsRe
 
 from ..dispatch.request import RequestContext, mutations
 from ..metadata.controller.topic_changes import asked_topics, delete_topics
-from ..server.broker import Broker
+from .parts import ControllerParts
 
 API_KEY = ApiKey.DELETE_TOPICS
 THROTTLED_SINCE = 5
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: DeleteTopicsRequest,
     context: RequestContext,
     reply: Callable[[DeleteTopicsResponse], None],

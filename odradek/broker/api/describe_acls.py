@@ -14,7 +14,7 @@ from odradek.protocol.messages.security import DescribeAclsRequest, DescribeAcls
 
 from ..dispatch.request import ConnectionRefusal, RequestContext
 from ..metadata.controller.acls import AclFilter, filter_of, matching
-from ..server.broker import Broker
+from .parts import ControllerParts
 
 API_KEY = ApiKey.DESCRIBE_ACLS
 UNKNOWN = 0
@@ -23,7 +23,7 @@ NO_AUTHORIZER = "No Authorizer is configured on the broker"
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: DescribeAclsRequest,
     _context: RequestContext,
     reply: Callable[[DescribeAclsResponse], None],
@@ -38,7 +38,9 @@ def handle(
     return _describe(broker, wanted, reply)
 
 
-def _describe(broker: Broker, wanted: AclFilter, reply: Callable[[DescribeAclsResponse], None]) -> Iterator[object]:
+def _describe(
+    broker: ControllerParts, wanted: AclFilter, reply: Callable[[DescribeAclsResponse], None]
+) -> Iterator[object]:
     found = yield from matching(broker.metadata.image, wanted)
     resources: dict[tuple[int, str, int], DescribeAclsResponse.DescribeAclsResource] = {}
     for _, acl in found:

@@ -14,14 +14,14 @@ from odradek.protocol.messages.quotas import DescribeClientQuotasRequest, Descri
 from ..dispatch.request import RequestContext
 from ..metadata.image.image import ClientQuotaEntity
 from ..quotas.entities import CLIENT_ID, IP, USER
-from ..server.broker import Broker
+from .parts import MetadataParts
 
 API_KEY = ApiKey.DESCRIBE_CLIENT_QUOTAS
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2
 
 
 def handle(
-    broker: Broker,
+    broker: MetadataParts,
     request: DescribeClientQuotasRequest,
     context: RequestContext,
     reply: Callable[[DescribeClientQuotasResponse], None],

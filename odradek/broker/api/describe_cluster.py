@@ -14,14 +14,14 @@ from odradek.protocol.messages.metadata import DescribeClusterRequest, DescribeC
 
 from ..dispatch.request import RequestContext
 from ..security.authorization.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
-from ..server.broker import Broker
+from .parts import MetadataParts
 
 API_KEY = ApiKey.DESCRIBE_CLUSTER
 BROKERS, CONTROLLERS = 1, 2
 
 
 def handle(
-    broker: Broker,
+    broker: MetadataParts,
     request: DescribeClusterRequest,
     context: RequestContext,
     reply: Callable[[DescribeClusterResponse], None],

@@ -27,8 +27,8 @@ from ..dispatch.request import RequestContext
 from ..metadata.image.image import Endpoint, ResourceType
 from ..metadata.publisher.decision import ApiError
 from ..metadata.publisher.published import PublishedMetadata
-from ..server.broker import Broker
-from ..server.loggers import describe_loggers
+from .loggers import describe_loggers
+from .parts import MetadataParts
 
 API_KEY = ApiKey.DESCRIBE_CONFIGS
 DescribeConfigsResult = DescribeConfigsResponse.DescribeConfigsResult
@@ -39,7 +39,7 @@ LISTS_KNOWN = 100
 
 
 def handle(
-    broker: Broker,
+    broker: MetadataParts,
     request: DescribeConfigsRequest,
     context: RequestContext,
     reply: Callable[[DescribeConfigsResponse], None],
@@ -80,7 +80,7 @@ class Entries:
     A list costs 0.5 ms and 10 kB, and most resources of a large request have equal settings.
     """
 
-    def __init__(self, broker: Broker, request: DescribeConfigsRequest, version: int) -> None:
+    def __init__(self, broker: MetadataParts, request: DescribeConfigsRequest, version: int) -> None:
         self._broker = broker
         self._request = request
         self._version = version
@@ -115,7 +115,7 @@ def _refusal(resource: DescribeConfigsRequest.DescribeConfigsResource, error: Ap
 
 
 def _describe(
-    broker: Broker, resource: DescribeConfigsRequest.DescribeConfigsResource
+    broker: MetadataParts, resource: DescribeConfigsRequest.DescribeConfigsResource
 ) -> Callable[[], Iterable[DescribedConfig]] | None:
     """A function that returns the configs of a resource; None for an unknown topic. Raises KafkaError."""
     metadata, server = broker.metadata, broker.static_config
@@ -148,7 +148,7 @@ def _describe(
     return partial(describe_group, server, overrides, cluster, own)
 
 
-def _advertised_at_start(broker: Broker) -> str:
+def _advertised_at_start(broker: MetadataParts) -> str:
     """The addresses for clients without a dynamic ``advertised.listeners``, in the form of that key."""
     metadata = broker.metadata
     endpoints: Iterable[Endpoint]

@@ -17,7 +17,7 @@ from ..dispatch.request import RequestContext
 from ..metadata.controller.delegation_tokens import Principal
 from ..metadata.image.delegation_tokens import DelegationToken
 from ..security.token_requests import allows_token_requests, shown_requester
-from ..server.broker import Broker
+from .parts import DelegationTokenParts
 
 API_KEY = ApiKey.DESCRIBE_DELEGATION_TOKEN
 TOKENS_A_STEP = 50
@@ -27,7 +27,7 @@ Renewer = DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer
 
 
 def handle(
-    broker: Broker,
+    broker: DelegationTokenParts,
     request: DescribeDelegationTokenRequest,
     context: RequestContext,
     reply: Callable[[DescribeDelegationTokenResponse], None],
@@ -45,7 +45,7 @@ def handle(
 
 
 def _describe(
-    broker: Broker,
+    broker: DelegationTokenParts,
     request: DescribeDelegationTokenRequest,
     context: RequestContext,
     reply: Callable[[DescribeDelegationTokenResponse], None],

@@ -17,8 +17,8 @@ from odradek.protocol.messages.groups import DescribeGroupsRequest, DescribeGrou
 from ..dispatch.request import RequestContext
 from ..groups.describe import DescribedGroup, describe_group
 from ..security.authorization.authorized_operations import GROUP_OPERATIONS
-from ..server.broker import Broker
 from .gather_in_order import gather_in_order
+from .parts import GroupParts
 
 if TYPE_CHECKING:
     from ..groups.consumer.describe import DescribedGroup as DescribedConsumerGroup
@@ -29,7 +29,7 @@ API_KEY = ApiKey.DESCRIBE_GROUPS
 
 
 def handle(
-    broker: Broker,
+    broker: GroupParts,
     request: DescribeGroupsRequest,
     context: RequestContext,
     reply: Callable[[DescribeGroupsResponse], None],
@@ -57,7 +57,9 @@ def authorized(done: Callable[[Group], None]) -> Callable[[Group], None]:
     return respond
 
 
-def _describe(broker: Broker, group_id: str, version: int, done: Callable[[DescribedGroup], None]) -> Iterator[object]:
+def _describe(
+    broker: GroupParts, group_id: str, version: int, done: Callable[[DescribedGroup], None]
+) -> Iterator[object]:
     def refused(error: ErrorCode) -> DescribedGroup:
         return DescribedGroup(group_id=group_id, error_code=error)
 

@@ -21,7 +21,7 @@ from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.log_directory import LogDirectory
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
+from .parts import DirectoryParts
 
 API_KEY = ApiKey.DESCRIBE_LOG_DIRS
 
@@ -32,7 +32,7 @@ Wanted = set[tuple[str, int]]
 
 
 def handle(
-    broker: Broker,
+    broker: DirectoryParts,
     request: DescribeLogDirsRequest,
     context: RequestContext,
     reply: Callable[[DescribeLogDirsResponse], None],

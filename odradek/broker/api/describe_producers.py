@@ -16,7 +16,7 @@ from odradek.storage.producers.producer_state import ProducerEntry
 
 from ..dispatch.request import RequestContext
 from ..replicas.partitions import Partitions
-from ..server.broker import Broker
+from .parts import RecordParts
 
 API_KEY = ApiKey.DESCRIBE_PRODUCERS
 NO_OFFSET = -1
@@ -26,7 +26,7 @@ PartitionResponse = DescribeProducersResponse.PartitionResponse
 
 
 def handle(
-    broker: Broker,
+    broker: RecordParts,
     request: DescribeProducersRequest,
     context: RequestContext,
     reply: Callable[[DescribeProducersResponse], None],

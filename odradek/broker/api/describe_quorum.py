@@ -14,14 +14,14 @@ from odradek.protocol.messages.quorum import DescribeQuorumRequest, DescribeQuor
 from odradek.protocol.names.internal_topics import METADATA_TOPIC
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
+from .parts import ControllerParts
 
 API_KEY = ApiKey.DESCRIBE_QUORUM
 DIRECTORIES_SINCE = 2
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: DescribeQuorumRequest,
     context: RequestContext,
     reply: Callable[[DescribeQuorumResponse], None],

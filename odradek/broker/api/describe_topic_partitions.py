@@ -20,7 +20,7 @@ from ..dispatch.request import RequestContext, may_describe
 from ..metadata.image.image import NO_LEADER, MetadataImage, PartitionImage
 from ..metadata.image.partition_view import offline_replicas
 from ..security.authorization.authorized_operations import TOPIC_OPERATIONS
-from ..server.broker import Broker
+from .parts import MetadataParts
 
 API_KEY = ApiKey.DESCRIBE_TOPIC_PARTITIONS
 
@@ -33,7 +33,7 @@ DescribeTopicPartitionsResponsePartition = DescribeTopicPartitionsResponse.Descr
 
 
 def handle(
-    broker: Broker,
+    broker: MetadataParts,
     request: DescribeTopicPartitionsRequest,
     context: RequestContext,
     reply: Callable[[DescribeTopicPartitionsResponse], None],

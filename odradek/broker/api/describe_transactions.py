@@ -14,9 +14,9 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
 from ..transactions.describe import describe
 from .gather_in_order import gather_in_order
+from .parts import TransactionParts
 
 API_KEY = ApiKey.DESCRIBE_TRANSACTIONS
 
@@ -24,7 +24,7 @@ State = DescribeTransactionsResponse.TransactionState
 
 
 def handle(
-    broker: Broker,
+    broker: TransactionParts,
     request: DescribeTransactionsRequest,
     context: RequestContext,
     reply: Callable[[DescribeTransactionsResponse], None],
@@ -37,7 +37,7 @@ def handle(
     )
 
 
-def _look_up(broker: Broker, transactional_id: str, found: Callable[[State], None]) -> None:
+def _look_up(broker: TransactionParts, transactional_id: str, found: Callable[[State], None]) -> None:
     def refused(error: ErrorCode) -> State:
         return State(error_code=error, transactional_id=transactional_id)
 

@@ -16,7 +16,7 @@ from odradek.protocol.security.scram import MECHANISMS_BY_TYPE
 from ..dispatch.request import RequestContext
 from ..metadata.image.image import MetadataImage
 from ..metadata.publisher.decision import counted
-from ..server.broker import Broker
+from .parts import MetadataParts
 
 API_KEY = ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS
 USERS_A_STEP = 200
@@ -26,7 +26,7 @@ UNKNOWN = "Attempt to describe a user credential that does not exist: "
 
 
 def handle(
-    broker: Broker,
+    broker: MetadataParts,
     request: DescribeUserScramCredentialsRequest,
     context: RequestContext,
     reply: Callable[[DescribeUserScramCredentialsResponse], None],

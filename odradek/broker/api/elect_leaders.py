@@ -14,13 +14,13 @@ from odradek.protocol.messages.topics import ElectLeadersRequest, ElectLeadersRe
 
 from ..dispatch.request import RequestContext
 from ..metadata.controller.elections import elect_leaders
-from ..server.broker import Broker
+from .parts import ControllerParts
 
 API_KEY = ApiKey.ELECT_LEADERS
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: ElectLeadersRequest,
     context: RequestContext,
     reply: Callable[[ElectLeadersResponse], None],

@@ -15,12 +15,12 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.transactions import EndTxnRequest, EndTxnResponse
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
 from ..transactions.core import TransactionCore
 from ..transactions.effects import TransactionEffects
 from ..transactions.end_transaction import end_transaction
 from ..transactions.init_producer_id import ProducerIdAndEpoch
 from ..transactions.transaction import EPOCH_BUMP_SINCE
+from .parts import TransactionParts
 
 API_KEY = ApiKey.END_TXN
 PRODUCER_FENCED_SINCE = 2
@@ -28,7 +28,7 @@ TRANSACTION_VERSION_2_SINCE = 5
 
 
 def handle(
-    broker: Broker,
+    broker: TransactionParts,
     request: EndTxnRequest,
     context: RequestContext,
     reply: Callable[[EndTxnResponse], None],

@@ -17,13 +17,13 @@ from odradek.protocol.messages.security import ExpireDelegationTokenRequest, Exp
 from ..dispatch.request import RequestContext
 from ..metadata.controller.delegation_tokens import expire_token
 from ..security.token_requests import NO_TIME_MS, allows_token_requests
-from ..server.broker import Broker
+from .parts import DelegationTokenParts
 
 API_KEY = ApiKey.EXPIRE_DELEGATION_TOKEN
 
 
 def handle(
-    broker: Broker,
+    broker: DelegationTokenParts,
     request: ExpireDelegationTokenRequest,
     context: RequestContext,
     reply: Callable[[ExpireDelegationTokenResponse], None],

@@ -39,7 +39,7 @@ from ..fetch.partition_read import FetchingFollower, FetchLimits, PartitionRead,
 from ..fetch.read import FetchRead, read_in_steps, read_partitions, second_read
 from ..fetch.session import FetchContext, PartitionKey, SessionOwner, SessionPartition
 from ..fetch.wait import FetchWait, Source
-from ..server.broker import Broker
+from .parts import RecordParts
 
 API_KEY = ApiKey.FETCH
 ReadAgain = Callable[[], None]
@@ -61,7 +61,7 @@ UNKNOWN_BROKER_EPOCH = -1
 
 
 def handle(
-    broker: Broker, request: FetchRequest, context: RequestContext, reply: Reply[FetchResponse]
+    broker: RecordParts, request: FetchRequest, context: RequestContext, reply: Reply[FetchResponse]
 ) -> Iterator[object] | None:
     """Answers immediately if there are ``min_bytes``, an error, or ``max_wait_ms`` is 0.
 
@@ -77,7 +77,7 @@ def handle(
 
 
 def _session(
-    broker: Broker, request: FetchRequest, wanted: dict[PartitionKey, SessionPartition], context: RequestContext
+    broker: RecordParts, request: FetchRequest, wanted: dict[PartitionKey, SessionPartition], context: RequestContext
 ) -> FetchContext:
     by_id = context.api_version >= 13
     return broker.fetch_sessions.context(
@@ -97,7 +97,7 @@ def _owner(request: FetchRequest, context: RequestContext) -> SessionOwner:
     return SessionOwner(context.client_host if context.principal == ANONYMOUS else context.principal, is_follower)
 
 
-def _limits(broker: Broker, request: FetchRequest, context: RequestContext) -> FetchLimits:
+def _limits(broker: RecordParts, request: FetchRequest, context: RequestContext) -> FetchLimits:
     follower = consumer = None
     if context.api_version < REPLICA_STATE_SINCE:
         if request.replica_id >= 0:
@@ -130,7 +130,11 @@ def _reading(access: Access, is_follower: bool) -> Callable[[str], bool]:
 
 
 def _serve(
-    broker: Broker, request: FetchRequest, fetch: FetchContext, context: RequestContext, reply: Reply[FetchResponse]
+    broker: RecordParts,
+    request: FetchRequest,
+    fetch: FetchContext,
+    context: RequestContext,
+    reply: Reply[FetchResponse],
 ) -> None:
     if fetch.error:
         reply(_charged(broker, fetch, [], FetchResponse(error_code=fetch.error), context))
@@ -168,7 +172,11 @@ def _serve(
 
 
 def _response(
-    broker: Broker, fetch: FetchContext, read: FetchRead, topics: list[FetchableTopicResponse], context: RequestContext
+    broker: RecordParts,
+    fetch: FetchContext,
+    read: FetchRead,
+    topics: list[FetchableTopicResponse],
+    context: RequestContext,
 ) -> FetchResponse:
     response = fetch_response(fetch, read, topics, context.api_version)
     if read.completes and context.api_version >= LEADER_SINCE:
@@ -177,7 +185,11 @@ def _response(
 
 
 def _charged(
-    broker: Broker, fetch: FetchContext, reads: list[PartitionRead], response: FetchResponse, context: RequestContext
+    broker: RecordParts,
+    fetch: FetchContext,
+    reads: list[PartitionRead],
+    response: FetchResponse,
+    context: RequestContext,
 ) -> FetchResponse:
     """Charges a consumer's answer to its quota. If it is over the quota, returns an answer without records instead."""
     if context.charge is None:
@@ -188,7 +200,7 @@ def _charged(
 
 
 def _wait(
-    broker: Broker,
+    broker: RecordParts,
     request: FetchRequest,
     limits: FetchLimits,
     fetch: FetchContext,
@@ -215,7 +227,7 @@ def _growing(read: FetchRead) -> list[Source]:
 
 
 def _serve_large(
-    broker: Broker, request: FetchRequest, context: RequestContext, reply: Reply[FetchResponse]
+    broker: RecordParts, request: FetchRequest, context: RequestContext, reply: Reply[FetchResponse]
 ) -> Iterator[object]:
     wanted: dict[PartitionKey, SessionPartition] = {}
     for topic in request.topics:
@@ -231,7 +243,11 @@ def _serve_large(
 
 
 def _serve_many(
-    broker: Broker, request: FetchRequest, fetch: FetchContext, context: RequestContext, reply: Reply[FetchResponse]
+    broker: RecordParts,
+    request: FetchRequest,
+    fetch: FetchContext,
+    context: RequestContext,
+    reply: Reply[FetchResponse],
 ) -> Iterator[object]:
     """:func:`_serve` in steps. The read after a wait runs in steps too."""
     if fetch.error:
@@ -311,7 +327,7 @@ def _is_moving(one: SessionPartition) -> bool:
 
 
 def _read_converted(
-    broker: Broker,
+    broker: RecordParts,
     fetch: FetchContext,
     limits: FetchLimits,
     context: RequestContext,

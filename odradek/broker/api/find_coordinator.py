@@ -15,8 +15,8 @@ from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_ST
 
 from ..coordinator.partitioning import partition_for
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
 from .gather_in_order import gather_in_order
+from .parts import MetadataParts
 
 API_KEY = ApiKey.FIND_COORDINATOR
 GROUP = 0
@@ -28,7 +28,7 @@ Coordinator = FindCoordinatorResponse.Coordinator
 
 
 def handle(
-    broker: Broker,
+    broker: MetadataParts,
     request: FindCoordinatorRequest,
     context: RequestContext,
     reply: Callable[[FindCoordinatorResponse], None],
@@ -58,7 +58,7 @@ def handle(
     return None
 
 
-def _find(broker: Broker, key_type: int, key: str, context: RequestContext) -> Coordinator:
+def _find(broker: MetadataParts, key_type: int, key: str, context: RequestContext) -> Coordinator:
     if key_type == GROUP:
         topic = OFFSETS_TOPIC
     elif key_type == TRANSACTION:

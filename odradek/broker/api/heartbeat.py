@@ -16,7 +16,7 @@ from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 
 from ..dispatch.request import RequestContext
 from ..groups.routing import heartbeat
-from ..server.broker import Broker
+from .parts import GroupParts
 
 API_KEY = ApiKey.HEARTBEAT
 
@@ -28,7 +28,7 @@ def _refused(error: ErrorCode) -> HeartbeatResponse:
 
 
 def handle(
-    broker: Broker,
+    broker: GroupParts,
     request: HeartbeatRequest,
     context: RequestContext,
     reply: Callable[[HeartbeatResponse], None],

@@ -14,14 +14,14 @@ from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest, In
 
 from ..dispatch.request import RequestContext
 from ..metadata.controller.configs import incremental_alter_configs
-from ..server.broker import Broker
-from ..server.loggers import set_levels
+from .loggers import set_levels
+from .parts import ControllerParts
 
 API_KEY = ApiKey.INCREMENTAL_ALTER_CONFIGS
 
 
 def handle(
-    broker: Broker,
+    broker: ControllerParts,
     request: IncrementalAlterConfigsRequest,
     context: RequestContext,
     reply: Callable[[IncrementalAlterConfigsResponse], None],

@@ -16,17 +16,17 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
 from ..transactions.coordinator import TransactionCoordinator
 from ..transactions.init_producer_id import ProducerIdAndEpoch, init_producer_id
 from ..transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from .parts import TransactionParts
 
 API_KEY = ApiKey.INIT_PRODUCER_ID
 PRODUCER_FENCED_SINCE = 4
 
 
 def handle(
-    broker: Broker,
+    broker: TransactionParts,
     request: InitProducerIdRequest,
     context: RequestContext,
     reply: Callable[[InitProducerIdResponse], None],

@@ -19,7 +19,7 @@ from odradek.protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 
 from ..dispatch.request import RequestContext, in_one_step
 from ..groups.routing import join_group
-from ..server.broker import Broker
+from .parts import GroupParts
 
 API_KEY = ApiKey.JOIN_GROUP
 NULL_PROTOCOL_NAME_SINCE = 7
@@ -28,7 +28,7 @@ FEW_MEMBERS = 64
 
 
 def handle(
-    broker: Broker,
+    broker: GroupParts,
     request: JoinGroupRequest,
     context: RequestContext,
     reply: Callable[[JoinGroupResponse], None],

@@ -16,7 +16,7 @@ from odradek.protocol.messages.groups import LeaveGroupRequest, LeaveGroupRespon
 
 from ..dispatch.request import RequestContext
 from ..groups.routing import leave_group
-from ..server.broker import Broker
+from .parts import GroupParts
 
 API_KEY = ApiKey.LEAVE_GROUP
 MEMBERS_SINCE = 3
@@ -25,7 +25,7 @@ FEW = 64
 
 
 def handle(
-    broker: Broker,
+    broker: GroupParts,
     request: LeaveGroupRequest,
     context: RequestContext,
     reply: Callable[[LeaveGroupResponse], None],
@@ -41,7 +41,7 @@ def handle(
 
 
 def _leave_in_portions(
-    broker: Broker,
+    broker: GroupParts,
     group_id: str,
     identities: list[LeaveGroupRequest.MemberIdentity],
     context: RequestContext,
@@ -66,7 +66,7 @@ def _leave_in_portions(
 
 
 def _leave(
-    broker: Broker,
+    broker: GroupParts,
     group_id: str,
     identities: list[LeaveGroupRequest.MemberIdentity],
     context: RequestContext,

@@ -15,7 +15,7 @@ from odradek.protocol.messages.configs import ListConfigResourcesRequest, ListCo
 
 from ..dispatch.request import RequestContext
 from ..metadata.image.image import MetadataImage, ResourceType
-from ..server.broker import Broker
+from .parts import MetadataParts
 
 API_KEY = ApiKey.LIST_CONFIG_RESOURCES
 NAMES_A_STEP = 500
@@ -29,7 +29,7 @@ LISTED = (
 
 
 def handle(
-    broker: Broker,
+    broker: MetadataParts,
     request: ListConfigResourcesRequest,
     context: RequestContext,
     reply: Callable[[ListConfigResourcesResponse], None],

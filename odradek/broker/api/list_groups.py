@@ -15,7 +15,7 @@ from odradek.protocol.messages.groups import ListGroupsRequest, ListGroupsRespon
 
 from ..dispatch.request import RequestContext
 from ..groups.describe import list_groups, normalised
-from ..server.broker import Broker
+from .parts import GroupParts
 
 API_KEY = ApiKey.LIST_GROUPS
 
@@ -23,7 +23,7 @@ ListedGroup = ListGroupsResponse.ListedGroup
 
 
 def handle(
-    broker: Broker,
+    broker: GroupParts,
     request: ListGroupsRequest,
     context: RequestContext,
     reply: Callable[[ListGroupsResponse], None],

@@ -24,7 +24,7 @@ from ..fetch.partition_read import READ_COMMITTED
 from ..replicas.offset_searches import Found, OffsetSearches
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
-from ..server.broker import Broker
+from .parts import RecordParts
 
 API_KEY = ApiKey.LIST_OFFSETS
 
@@ -49,7 +49,7 @@ ListOffsetsPartitionResponse = ListOffsetsResponse.ListOffsetsPartitionResponse
 
 
 def handle(
-    broker: Broker,
+    broker: RecordParts,
     request: ListOffsetsRequest,
     context: RequestContext,
     reply: Callable[[ListOffsetsResponse], None],
@@ -63,7 +63,7 @@ def handle(
 
 
 def _answer(
-    broker: Broker,
+    broker: RecordParts,
     request: ListOffsetsRequest,
     context: RequestContext,
     reply: Callable[[ListOffsetsResponse], None],

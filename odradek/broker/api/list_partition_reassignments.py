@@ -12,7 +12,7 @@ from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.messages.topics import ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
+from .parts import MetadataParts
 
 API_KEY = ApiKey.LIST_PARTITION_REASSIGNMENTS
 PARTITIONS_A_STEP = 500
@@ -20,7 +20,7 @@ PARTITIONS_A_STEP = 500
 
 
 def handle(
-    broker: Broker,
+    broker: MetadataParts,
     request: ListPartitionReassignmentsRequest,
     context: RequestContext,
     reply: Callable[[ListPartitionReassignmentsResponse], None],

@@ -13,14 +13,14 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.transactions import ListTransactionsRequest, ListTransactionsResponse
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
 from ..transactions.describe import ListFilter, listed
+from .parts import TransactionParts
 
 API_KEY = ApiKey.LIST_TRANSACTIONS
 
 
 def handle(
-    broker: Broker,
+    broker: TransactionParts,
     request: ListTransactionsRequest,
     context: RequestContext,
     reply: Callable[[ListTransactionsResponse], None],

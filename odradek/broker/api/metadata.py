@@ -27,7 +27,7 @@ from ..dispatch.request import RequestContext, may_describe
 from ..metadata.image.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from ..metadata.image.partition_view import offline_replicas
 from ..security.authorization.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
-from ..server.broker import Broker
+from .parts import MetadataParts
 
 API_KEY = ApiKey.METADATA
 BY_ID_SINCE = 12
@@ -52,7 +52,7 @@ FEW = 8
 
 
 def handle(
-    broker: Broker, request: MetadataRequest, context: RequestContext, reply: Callable[[MetadataResponse], None]
+    broker: MetadataParts, request: MetadataRequest, context: RequestContext, reply: Callable[[MetadataResponse], None]
 ) -> Iterator[None] | None:
     """Answers from the metadata image, after creating missing topics if that is allowed."""
     version = context.api_version
@@ -92,7 +92,7 @@ def handle(
 
 
 def _answer_later(
-    broker: Broker,
+    broker: MetadataParts,
     request: MetadataRequest,
     asked: Sequence[Asked],
     outcomes: Mapping[str, ErrorCode],
@@ -107,7 +107,7 @@ def _answer_later(
 
 
 def _answer(
-    broker: Broker,
+    broker: MetadataParts,
     request: MetadataRequest,
     asked: Sequence[Asked] | None,
     created: Mapping[str, ErrorCode],

@@ -20,7 +20,7 @@ from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitRe
 from ..dispatch.request import RequestContext
 from ..groups.offsets.commit import TopicCommit, commit_offsets
 from ..metadata.image.image import MetadataImage
-from ..server.broker import Broker
+from .parts import GroupParts
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics
 
@@ -34,7 +34,10 @@ OffsetCommitResponsePartition = OffsetCommitResponse.OffsetCommitResponsePartiti
 
 
 def handle(
-    broker: Broker, request: OffsetCommitRequest, context: RequestContext, reply: Callable[[OffsetCommitResponse], None]
+    broker: GroupParts,
+    request: OffsetCommitRequest,
+    context: RequestContext,
+    reply: Callable[[OffsetCommitResponse], None],
 ) -> Iterator[object] | None:
     """Answers after the offsets of known partitions are stored. Unknown partitions get an error each."""
     if are_few(request.topics):
@@ -44,7 +47,10 @@ def handle(
 
 
 def _commit_in_portions(
-    broker: Broker, request: OffsetCommitRequest, context: RequestContext, reply: Callable[[OffsetCommitResponse], None]
+    broker: GroupParts,
+    request: OffsetCommitRequest,
+    context: RequestContext,
+    reply: Callable[[OffsetCommitResponse], None],
 ) -> Iterator[object]:
     merged = MergedTopics[OffsetCommitResponseTopic](
         attrgetter("name", "topic_id"), lambda topics: reply(OffsetCommitResponse(topics=topics))
@@ -63,7 +69,7 @@ def _with_partitions(
 
 
 def _commit(
-    broker: Broker,
+    broker: GroupParts,
     request: OffsetCommitRequest,
     topics: list[OffsetCommitRequestTopic],
     context: RequestContext,

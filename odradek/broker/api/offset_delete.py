@@ -16,7 +16,7 @@ from odradek.protocol.messages.groups import OffsetDeleteRequest, OffsetDeleteRe
 from ..dispatch.request import RequestContext
 from ..groups.offsets.commit import delete_offsets
 from ..metadata.image.image import MetadataImage
-from ..server.broker import Broker
+from .parts import GroupParts
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics
 
@@ -32,7 +32,10 @@ def _refused(error: ErrorCode) -> OffsetDeleteResponse:
 
 
 def handle(
-    broker: Broker, request: OffsetDeleteRequest, context: RequestContext, reply: Callable[[OffsetDeleteResponse], None]
+    broker: GroupParts,
+    request: OffsetDeleteRequest,
+    context: RequestContext,
+    reply: Callable[[OffsetDeleteResponse], None],
 ) -> Iterator[object] | None:
     """Answers after the tombstones of the deleted offsets are stored."""
     if not request.group_id:
@@ -45,7 +48,10 @@ def handle(
 
 
 def _delete_in_portions(
-    broker: Broker, request: OffsetDeleteRequest, context: RequestContext, reply: Callable[[OffsetDeleteResponse], None]
+    broker: GroupParts,
+    request: OffsetDeleteRequest,
+    context: RequestContext,
+    reply: Callable[[OffsetDeleteResponse], None],
 ) -> Iterator[object]:
     error = 0
 
@@ -66,7 +72,7 @@ def _delete_in_portions(
 
 
 def _delete(
-    broker: Broker,
+    broker: GroupParts,
     group_id: str,
     topics: list[OffsetDeleteRequestTopic],
     context: RequestContext,

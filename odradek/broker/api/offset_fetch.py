@@ -28,8 +28,8 @@ from ..groups.offsets.fetch import (
 )
 from ..groups.offsets.store import ZERO_UUID
 from ..metadata.image.image import MetadataImage
-from ..server.broker import Broker
 from .gather_in_order import gather_in_order
+from .parts import GroupParts
 
 API_KEY = ApiKey.OFFSET_FETCH
 TOP_LEVEL_ERROR_SINCE = 2
@@ -42,7 +42,10 @@ FetchedGroup = OffsetFetchResponse.OffsetFetchResponseGroup
 
 
 def handle(
-    broker: Broker, request: OffsetFetchRequest, context: RequestContext, reply: Callable[[OffsetFetchResponse], None]
+    broker: GroupParts,
+    request: OffsetFetchRequest,
+    context: RequestContext,
+    reply: Callable[[OffsetFetchResponse], None],
 ) -> Iterator[object] | None:
     """Answers after every group was looked up."""
     version = context.api_version
@@ -78,7 +81,7 @@ def _normalised(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRe
 
 
 def _fetch_group(
-    broker: Broker,
+    broker: GroupParts,
     group: OffsetFetchRequest.OffsetFetchRequestGroup,
     version: int,
     require_stable: bool,

@@ -15,7 +15,7 @@ from odradek.protocol.messages.offsets import OffsetForLeaderEpochRequest, Offse
 
 from ..dispatch.request import RequestContext
 from ..replicas.partitions import Partitions
-from ..server.broker import Broker
+from .parts import RecordParts
 
 API_KEY = ApiKey.OFFSET_FOR_LEADER_EPOCH
 
@@ -23,7 +23,7 @@ EpochEndOffset = OffsetForLeaderEpochResponse.EpochEndOffset
 
 
 def handle(
-    broker: Broker,
+    broker: RecordParts,
     request: OffsetForLeaderEpochRequest,
     context: RequestContext,
     reply: Callable[[OffsetForLeaderEpochResponse], None],

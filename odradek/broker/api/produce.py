@@ -33,7 +33,7 @@ from ..produce.acceptance import Batches, BatchesByPartition, accept, accepted, 
 from ..produce.transaction import Refusals, join
 from ..produce.work import Grown, Later, PartitionProduceResponse, ProduceWork, refused
 from ..replicas.partition import LARGE_APPEND_BYTES, Partition
-from ..server.broker import Broker
+from .parts import RecordParts
 
 API_KEY = ApiKey.PRODUCE
 UNANSWERED_FAILURE = "a Produce request with acks=0 failed, and such a request gets no answer"
@@ -49,7 +49,7 @@ APPENDS_A_STEP = 16
 
 
 def handle(
-    broker: Broker,
+    broker: RecordParts,
     request: ProduceRequest,
     context: RequestContext,
     reply: Reply[ProduceResponse],
@@ -78,7 +78,7 @@ def handle(
 
 
 def _serve_large(
-    broker: Broker, request: ProduceRequest, context: RequestContext, reply: Reply[ProduceResponse]
+    broker: RecordParts, request: ProduceRequest, context: RequestContext, reply: Reply[ProduceResponse]
 ) -> Iterator[object]:
     found: BatchesByPartition = {}
     try:
@@ -96,7 +96,7 @@ def _serve_large(
 
 
 def _serve_many(
-    broker: Broker,
+    broker: RecordParts,
     request: ProduceRequest,
     batches: Batches,
     producer: tuple[int, int] | None,
@@ -118,7 +118,7 @@ def _serve_many(
     _join(broker, request, producer, partitions, context, append)
 
 
-def _run_to_end(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
+def _run_to_end(broker: RecordParts, steps: Iterator[object]) -> Iterator[object]:
     """Runs the steps to their end even if the connection is lost: with acks=0 a client may send and disconnect."""
 
     def finished() -> Iterator[object]:
@@ -136,7 +136,7 @@ def _run_to_end(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
 
 
 def _append_all(
-    broker: Broker,
+    broker: RecordParts,
     request: ProduceRequest,
     batches: Batches,
     context: RequestContext,
@@ -156,7 +156,7 @@ def _append_all(
 
 
 def _append_many(
-    broker: Broker,
+    broker: RecordParts,
     request: ProduceRequest,
     batches: Batches,
     context: RequestContext,
@@ -174,7 +174,7 @@ def _append_many(
 
 
 def _answer_later(
-    broker: Broker,
+    broker: RecordParts,
     work: ProduceWork,
     later: list[Later],
     topics: Topics,
@@ -199,7 +199,7 @@ def _answer_later(
 
 
 def _append(
-    broker: Broker,
+    broker: RecordParts,
     request: ProduceRequest,
     batches: Batches,
     context: RequestContext,
@@ -246,13 +246,13 @@ def _append(
     return later
 
 
-def _name_of(broker: Broker, topic: ProduceRequest.TopicProduceData | ProduceResponse.TopicProduceResponse) -> str:
+def _name_of(broker: RecordParts, topic: ProduceRequest.TopicProduceData | ProduceResponse.TopicProduceResponse) -> str:
     """The name of a topic of the request or its answer; empty if no topic has the id that the request names."""
     return topic.name or broker.partitions.topic_name(topic.topic_id) or ""
 
 
 def _join_and_append(
-    broker: Broker,
+    broker: RecordParts,
     request: ProduceRequest,
     batches: Batches,
     producer: tuple[int, int],
@@ -274,7 +274,7 @@ def _join_and_append(
 
 
 def _join(
-    broker: Broker,
+    broker: RecordParts,
     request: ProduceRequest,
     producer: tuple[int, int],
     partitions: list[Partition],
@@ -294,7 +294,7 @@ def _join(
 
 
 def _answer(
-    broker: Broker, work: ProduceWork, topics: Topics, context: RequestContext, reply: Reply[ProduceResponse]
+    broker: RecordParts, work: ProduceWork, topics: Topics, context: RequestContext, reply: Reply[ProduceResponse]
 ) -> None:
     """Sends the answer. The caller has waited until all batches are as durable as ``acks`` requires."""
     if work.acks != 0:
@@ -308,7 +308,7 @@ def _answer(
         reply(None)
 
 
-def _name_leaders(broker: Broker, response: ProduceResponse, listener_name: str) -> None:
+def _name_leaders(broker: RecordParts, response: ProduceResponse, listener_name: str) -> None:
     """Adds the current leader and its endpoint for partitions that another broker leads (KIP-951)."""
     leaders = CurrentLeaders(broker.metadata.image, listener_name)
     for topic in response.responses:
@@ -336,7 +336,7 @@ def _wake_many(grown: Sequence[Grown]) -> Iterator[object]:
         yield None
 
 
-def _answer_all(broker: Broker, request: ProduceRequest, error: KafkaError, reply: Reply[ProduceResponse]) -> None:
+def _answer_all(broker: RecordParts, request: ProduceRequest, error: KafkaError, reply: Reply[ProduceResponse]) -> None:
     """Answers every partition with one error."""
     if request.acks == 0:
         raise ConnectionRefusal(UNANSWERED_FAILURE)

@@ -13,14 +13,14 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.security import SaslAuthenticateRequest, SaslAuthenticateResponse
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
+from .parts import MetadataParts
 
 API_KEY = ApiKey.SASL_AUTHENTICATE
 UNEXPECTED = "SaslAuthenticate request received after successful authentication"
 
 
 def handle(
-    broker: Broker,
+    broker: MetadataParts,
     request: SaslAuthenticateRequest,
     context: RequestContext,
     reply: Callable[[SaslAuthenticateResponse], None],

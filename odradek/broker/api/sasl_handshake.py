@@ -13,13 +13,13 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.security import SaslHandshakeRequest, SaslHandshakeResponse
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
+from .parts import MetadataParts
 
 API_KEY = ApiKey.SASL_HANDSHAKE
 
 
 def handle(
-    broker: Broker,
+    broker: MetadataParts,
     request: SaslHandshakeRequest,
     context: RequestContext,
     reply: Callable[[SaslHandshakeResponse], None],

@@ -16,7 +16,7 @@ from odradek.protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
 
 from ..dispatch.request import RequestContext
 from ..groups.routing import sync_group
-from ..server.broker import Broker
+from .parts import GroupParts
 
 API_KEY = ApiKey.SYNC_GROUP
 PROTOCOL_REQUIRED_SINCE = 5
@@ -27,7 +27,7 @@ def _refused(error: ErrorCode) -> SyncGroupResponse:
 
 
 def handle(
-    broker: Broker,
+    broker: GroupParts,
     request: SyncGroupRequest,
     context: RequestContext,
     reply: Callable[[SyncGroupResponse], None],

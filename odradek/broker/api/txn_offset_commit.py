@@ -27,8 +27,8 @@ from ..groups.offsets.transactional_commit import (
     commit_transactional_offsets,
 )
 from ..metadata.image.image import MetadataImage
-from ..server.broker import Broker
 from ..transactions.membership import Errors, Support, TransactionMembership
+from .parts import TransactionParts
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics
 
@@ -41,7 +41,7 @@ LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def handle(
-    broker: Broker,
+    broker: TransactionParts,
     request: TxnOffsetCommitRequest,
     context: RequestContext,
     reply: Callable[[TxnOffsetCommitResponse], None],
@@ -54,7 +54,7 @@ def handle(
 
 
 def _commit_in_portions(
-    broker: Broker,
+    broker: TransactionParts,
     request: TxnOffsetCommitRequest,
     context: RequestContext,
     reply: Callable[[TxnOffsetCommitResponse], None],
@@ -70,7 +70,7 @@ def _commit_in_portions(
 
 
 def _commit(
-    broker: Broker,
+    broker: TransactionParts,
     request: TxnOffsetCommitRequest,
     topics: list[TxnOffsetCommitRequestTopic],
     context: RequestContext,

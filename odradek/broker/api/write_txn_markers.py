@@ -19,8 +19,8 @@ from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, Write
 from odradek.protocol.names.topic_partition import TopicPartition
 
 from ..dispatch.request import RequestContext
-from ..server.broker import Broker
 from ..transactions.effects import MarkerOrder
+from .parts import TransactionParts
 
 API_KEY = ApiKey.WRITE_TXN_MARKERS
 
@@ -30,7 +30,7 @@ Key = tuple[int, str, int]
 
 
 def handle(
-    broker: Broker,
+    broker: TransactionParts,
     request: WriteTxnMarkersRequest,
     context: RequestContext,
     reply: Callable[[WriteTxnMarkersResponse], None],

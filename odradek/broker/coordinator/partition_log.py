@@ -25,22 +25,14 @@ ACKS_ALL = -1
 all partitions except those of ``__consumer_offsets``."""
 
 
-class CoordinatorTraffic:
-    """Counts what coordinators append. All their logs share it."""
-
-    def __init__(self) -> None:
-        self.topics: TopicMeters | None = None
-        """The counts; None without metrics."""
-
-
 class PartitionLog:
     """The coordinator's log over one partition (``CoordinatorLog``)."""
 
-    def __init__(self, partition: Partition, required_acks: int, traffic: CoordinatorTraffic) -> None:
-        """``required_acks``: ACKS_LEADER or ACKS_ALL."""
+    def __init__(self, partition: Partition, required_acks: int, topics: "TopicMeters | None" = None) -> None:
+        """``required_acks``: ACKS_LEADER or ACKS_ALL. ``topics`` count what is appended; None without metrics."""
         self._partition = partition
         self._required_acks = required_acks
-        self._traffic = traffic
+        self._topics = topics
 
     @property
     def leader_epoch(self) -> int:
@@ -53,7 +45,7 @@ class PartitionLog:
 
     def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:
         """Appends the marker of a client's transaction and returns its offset. Raises KafkaError."""
-        leading, topics = self._partition.leading, self._traffic.topics
+        leading, topics = self._partition.leading, self._topics
         try:
             if leading is not None and self._required_acks == ACKS_ALL:
                 leading.isr.enough_in_sync()

@@ -32,8 +32,6 @@ from .route import UNDECODED, ForwardingRoute, Route, skip_body, whole_frame
 from .served import ANNOUNCED, Handler, handler, served_versions
 
 if TYPE_CHECKING:
-    from ..metrics.request_meters import RequestMeters
-    from ..network.waiting import Waiting
     from .charge import Charging
     from .metering import Metering
 
@@ -51,9 +49,11 @@ class Dispatcher:
         time_s: Callable[[], float],
         config: ServerConfig,
         wall_clock_ms: Callable[[], int] = clock_ms,
+        metering: "Metering | None" = None,
     ) -> None:
         """``broker`` is passed to the handlers, which know its type. ``time_s``: a monotonic clock in seconds.
-        ``wall_clock_ms``: ms since the epoch."""
+        ``wall_clock_ms``: ms since the epoch. ``metering`` counts requests and measures their times; None without
+        metrics."""
         self._broker = broker
         self._time_s = time_s
         self._config = config
@@ -66,10 +66,9 @@ class Dispatcher:
         self._forwarded_versions: Callable[[], Mapping[int, tuple[int, int]]] = dict
         self._guard: Callable[[int, Handler], Handler] | None = None
         self._intercepts: list[Callable[[int, Handler], Handler]] = []
-        self._metering: Metering | None = None
+        self._metering = metering
         self._last: RequestInService | None = None
-        self.charging: Charging | None = None
-        """Charges requests to the quotas of their clients; None without quotas."""
+        self._charging: Charging | None = None
 
     def last_request(self) -> RequestSeen | None:
         """The request that was dispatched last, for the log of stalls. Any thread may call."""
@@ -94,13 +93,9 @@ class Dispatcher:
         """
         self._intercepts.append(intercept)
 
-    def measure(self, meters: "RequestMeters", waiting: "Waiting") -> None:
-        """Counts requests and measures their times from now on. Call it before the first request. ``waiting``: the
-        waits on connections.
-        """
-        from .metering import Metering  # only with metrics
-
-        self._metering = Metering(meters, waiting)
+    def charge_with(self, charging: "Charging | None") -> None:
+        """Charges requests to the quotas of their clients from now on; None if there are no quotas."""
+        self._charging = charging
 
     def forward(
         self, api_keys: frozenset[int], versions: Callable[[], Mapping[int, tuple[int, int]]], handle: Handler
@@ -162,8 +157,8 @@ class Dispatcher:
         now_ms = self._clock_ms()
         in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large)
         self._last = in_service
-        if self.charging is not None:
-            in_service.charge = self.charging.begin(in_service, size)
+        if self._charging is not None:
+            in_service.charge = self._charging.begin(in_service, size)
         if route.meter is not None:
             in_service.begun_ns = perf_counter_ns()
         try:

@@ -107,7 +107,7 @@ def handler(api_key: int) -> "Handler":
 
 
 Handler = Callable[[Any, Any, Any, Callable[[Any], None]], Iterator[object] | None]
-"""``handle(broker, request, context, reply)``.
+"""``handle(broker, request, context, reply)``. ``broker``: one of :mod:`..api.parts`.
 
 A handler whose work grows with the request is a generator: each ``yield`` ends a step of less than 1 ms, and the
 dispatcher runs the steps in slices (:mod:`..timers.slices`). Between two steps other requests are served, so the state

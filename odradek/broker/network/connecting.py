@@ -5,24 +5,48 @@ Owns: the choice of the kind of connection. Never does: accepting one. Source: `
 
 import functools
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..config.server_config import ServerConfig
 from ..timers.patient_timers import PatientTimers
 from ..timers.slices import Slices
 from .connection import Authentication, Connection, ServeFrame
+from .connection_quotas import ConnectionQuotas
 from .connections import Connections
 from .unauthenticated import BYTES_KEY, CHECK_MS, MAX_KEY, TIMEOUT_KEY, Unauthenticated, all_connections
+
+if TYPE_CHECKING:
+    from .waiting import Waiting
 
 IDLE_CHECK_MS = 5_000
 """The interval of checks for idle and slow connections."""
 
 
-def connections_for(config: ServerConfig, now_ms: Callable[[], int]) -> Connections:
-    """The registry of a broker's connections. ``now_ms``: a monotonic clock."""
+def connections_for(
+    config: ServerConfig, most: int, now_ms: Callable[[], int], waiting: "Waiting | None"
+) -> Connections:
+    """The registry of a broker's connections.
+
+    ``most``: the largest number of connections of all kinds that the limit of open files allows. ``now_ms``: a
+    monotonic clock. ``waiting``: as for :class:`Connections`.
+    """
+    quotas = ConnectionQuotas()
+    unauthenticated = None
+    if any(protocol != "PLAINTEXT" for protocol in config.protocols):
+        unauthenticated = Unauthenticated(
+            timeout_ms=config.get_int(TIMEOUT_KEY),
+            max_connections=config.get_int(MAX_KEY),
+            max_bytes=config.get_int(BYTES_KEY),
+            share_of=all_connections(quotas, most),
+            now_ms=now_ms,
+        )
     return Connections(
         max_request_bytes=config.get_int("socket.request.max.bytes"),
         max_idle_ms=config.get_int("connections.max.idle.ms"),
         now_ms=now_ms,
+        quotas=quotas,
+        unauthenticated=unauthenticated,
+        waiting=waiting,
     )
 
 
@@ -48,27 +72,13 @@ def connection_factory(
 
 
 def close_idle_connections(connections: Connections, slices: Slices, timers: PatientTimers) -> None:
-    """Closes idle connections in slices every IDLE_CHECK_MS. Sets no timer if ``connections.max.idle.ms`` is -1."""
+    """Closes idle connections in slices every IDLE_CHECK_MS, unless ``connections.max.idle.ms`` is -1, and those that
+    authenticate too late."""
 
     def close() -> None:
         slices.start_background(connections.close_idle(), "the closing of idle connections")
 
     if connections.closes_idle:
         timers.every(IDLE_CHECK_MS, close)
-
-
-def limit_unauthenticated(
-    config: ServerConfig, connections: Connections, most: int, now_ms: Callable[[], int], timers: PatientTimers
-) -> None:
-    """Sets the limits on connections that have not authenticated. Call it if a listener asks for authentication.
-
-    ``most``: the largest number of connections of all kinds that the limit of open files allows.
-    """
-    connections.unauthenticated = Unauthenticated(
-        timeout_ms=config.get_int(TIMEOUT_KEY),
-        max_connections=config.get_int(MAX_KEY),
-        max_bytes=config.get_int(BYTES_KEY),
-        share_of=all_connections(connections.quotas, most),
-        now_ms=now_ms,
-    )
-    timers.every(CHECK_MS, connections.unauthenticated.close_late)
+    if connections.unauthenticated is not None:
+        timers.every(CHECK_MS, connections.unauthenticated.close_late)

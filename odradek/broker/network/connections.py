@@ -33,22 +33,24 @@ class Connections:
         max_request_bytes: int,
         max_idle_ms: int,
         now_ms: Callable[[], int],
+        quotas: ConnectionQuotas | None = None,
+        unauthenticated: Unauthenticated | None = None,
+        waiting: "Waiting | None" = None,
     ) -> None:
         """``max_request_bytes``: of one frame. ``max_idle_ms``: -1 never closes idle connections. ``now_ms``: a
-        monotonic clock.
+        monotonic clock. ``quotas``: None limits nothing. ``unauthenticated``: None if no listener asks for
+        authentication. ``waiting`` counts the waits of requests and answers; None without metrics.
         """
         self.max_request_bytes = max_request_bytes
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.turns = SharedTurns(SERVE_S)
         """The time for requests in each turn of the event loop."""
-        self.quotas = ConnectionQuotas()
+        self.quotas = quotas or ConnectionQuotas()
         self._max_idle_ms = max_idle_ms
         self._now_ms = now_ms
         self._open: dict[int, Connection] = {}
-        self.unauthenticated: Unauthenticated | None = None
-        """The connections that have not authenticated; None if no listener asks for authentication."""
-        self.waiting: Waiting | None = None
-        """Counts the waits of requests and answers; None without metrics. Set it before the first connection."""
+        self.unauthenticated = unauthenticated
+        self.waiting = waiting
         self._next_id = 0
 
     def __len__(self) -> int:

@@ -26,12 +26,20 @@ from .group_commit import GroupCommit
 from .leaders import Leaders
 from .partition import Partition
 from .partitions import Partitions
-from .replica_logs import ReplicaLogs
+from .replica_logs import Placed, ReplicaLogs
 from .writer_threads import WriterThreads
 
 logger = logging.getLogger(__name__)
 
 HOSTING = KindOfWork("partition-hosting", "serves, leads or follows a partition as the metadata says")
+
+
+def nothing_dropped(topic: str, index: int) -> None:
+    """The ``dropped`` of a broker whose replicas don't move between directories."""
+
+
+def not_again(topic_id: bytes, index: int) -> None:
+    """The ``host_again`` of partitions that the next change of the metadata hosts again."""
 
 
 class HostedReplicas:
@@ -45,24 +53,31 @@ class HostedReplicas:
         clock_ms: Callable[[], int],
         group_commit: GroupCommit,
         node_id: int,
+        *,
+        replication: ReplicaFollowing | None = None,
+        leaders: Leaders | None = None,
+        placed: Placed | None = None,
+        dropped: Callable[[str, int], None] = nothing_dropped,
+        host_again: Callable[[bytes, int], None] = not_again,
     ) -> None:
-        """``log_config``: topic -> its current configuration; ``clock_ms``: milliseconds since the epoch."""
+        """``log_config``: topic -> its current configuration; ``clock_ms``: milliseconds since the epoch.
+
+        ``replication`` follows other brokers' partitions, and ``leaders`` leads partitions with several replicas; None
+        for a broker that is its own controller. ``placed``: as for :class:`ReplicaLogs`. ``dropped`` is called with
+        topic and index if a replica was moved to other brokers. ``host_again`` is called with topic id and index of a
+        partition that could not be hosted for a reason that passes, such as a lack of descriptors: host it again later.
+        """
         self._directories = directories
         self._partitions = partitions
         self._clock_ms = clock_ms
         self._group_commit = group_commit
         self._writers = WriterThreads()
         self._node_id = node_id
-        self.logs = ReplicaLogs(directories, log_config, clock_ms)
-        self.replication: ReplicaFollowing | None = None
-        """Follows other brokers' partitions; None for a broker that is its own controller."""
-        self.leaders: Leaders | None = None
-        """Leads partitions with several replicas; None for a broker that is its own controller."""
-        self.dropped: Callable[[str, int], None] | None = None
-        """Called with topic and index if a replica was moved to other brokers."""
-        self.host_again: Callable[[bytes, int], None] | None = None
-        """Called with topic id and index of a partition that could not be hosted for a reason that passes, such as a
-        lack of descriptors: host it again later. None: the next change of the metadata does."""
+        self.logs = ReplicaLogs(directories, log_config, clock_ms, placed)
+        self.replication = replication
+        self.leaders = leaders
+        self._dropped = dropped
+        self._host_again = host_again
 
     def host_topic(self, topic: TopicImage, indexes: Iterable[int] | None = None) -> Steps[None]:
         """Leads, follows or refuses the partitions of a topic, as the metadata says.
@@ -77,8 +92,8 @@ class HostedReplicas:
                 self._host(topic, index, topic.partitions[index])
             except KafkaError as error:
                 refusal = refusal or error.with_traceback(None)
-                if self.host_again is not None and is_passing(error):
-                    self.host_again(topic.topic_id, index)
+                if is_passing(error):
+                    self._host_again(topic.topic_id, index)
             except Exception as error:  # noqa: BLE001 - a bug ends the hosting of this partition only
                 HOSTING.failed(f"{topic.name}-{index}", error)
         if refusal is not None:
@@ -191,8 +206,7 @@ class HostedReplicas:
         if directory is None:
             return
         logger.info("%s-%d was moved to other brokers; removing its files", topic, index)
-        if self.dropped is not None:
-            self.dropped(topic, index)
+        self._dropped(topic, index)
         partition = self._partitions.find(topic, index)
         if partition is not None and (partition.refusal is None or partition.copy is not None):
             partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)

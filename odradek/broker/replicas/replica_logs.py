@@ -25,19 +25,27 @@ MAX_PREFERRED = 10_000
 has no limit."""
 
 
+Placed = Callable[[bytes, int, bytes], None]
+"""Called with topic id, partition index and directory id if a replica lies in another directory than the metadata
+says."""
+
+
 class ReplicaLogs:
     """The logs of this broker's replicas."""
 
     def __init__(
-        self, directories: LogDirectories, log_config: Callable[[str], LogConfig], clock_ms: Callable[[], int]
+        self,
+        directories: LogDirectories,
+        log_config: Callable[[str], LogConfig],
+        clock_ms: Callable[[], int],
+        placed: Placed | None = None,
     ) -> None:
-        """``log_config``: topic -> its current configuration; ``clock_ms``: milliseconds since the epoch."""
+        """``log_config``: topic -> its current configuration; ``clock_ms``: milliseconds since the epoch. ``placed``:
+        None for a broker that is its own controller, which chooses the directories."""
         self._directories = directories
         self._log_config = log_config
         self._clock_ms = clock_ms
-        self.placed: Callable[[bytes, int, bytes], None] | None = None
-        """Called with topic id, partition index and directory id if a replica lies in another directory than the
-        metadata says; None for a broker that is its own controller."""
+        self._placed = placed
         self.leaves_for: dict[tuple[str, int], bytes] = {}
         """Partition -> the directory id that a move has announced; its log still lies in another directory."""
         self._configs: dict[str, LogConfig] = {}
@@ -57,7 +65,7 @@ class ReplicaLogs:
         self._configs.pop(topic, None)
 
     def take_directory(self, topic: TopicImage, index: int, assigned: bytes) -> None:
-        """Stores the directory that the metadata names, and calls :attr:`placed` if the log lies in another one.
+        """Stores the directory that the metadata names, and calls ``placed`` if the log lies in another one.
 
         If the metadata leaves the choice to this broker, the directory it has chosen stays stored. Source:
         ``ReplicaManager.maybeUpdateTopicAssignment``.
@@ -65,14 +73,14 @@ class ReplicaLogs:
         key = topic.name, index
         if assigned not in ANYWHERE or key not in self._assigned:
             self._assigned[key] = assigned
-        if self.placed is None or self.leaves_for.get(key) == assigned:
+        if self._placed is None or self.leaves_for.get(key) == assigned:
             return
         holder = self._directories.holder(topic.name, index)
         if holder is None or holder.directory_id == assigned:
             return
         if holder.topic_id_of(topic.name, index) in (None, topic.topic_id):
             # A replica in no directory (it was handed over) is reported in the one for which it is about to leave.
-            self.placed(topic.topic_id, index, self.leaves_for.get(key, holder.directory_id))
+            self._placed(topic.topic_id, index, self.leaves_for.get(key, holder.directory_id))
 
     def prefer(self, topic: str, index: int, directory: LogDirectory) -> None:
         """Remembers the directory in which to create the log, if the controllers place a replica here later.
@@ -81,7 +89,7 @@ class ReplicaLogs:
         ``LogManager.maybeUpdatePreferredLogDir``.
         """
         key = topic, index
-        if self.placed is None or self._directories.holder(topic, index) is not None:
+        if self._placed is None or self._directories.holder(topic, index) is not None:
             return
         self._preferred.pop(key, None)
         self._preferred[key] = directory.directory_id
@@ -115,9 +123,9 @@ class ReplicaLogs:
             directory.delete_log(topic, index, now_ms, config.file_delete_delay_ms)
         chosen = self._place(topic, index)
         log = chosen.open_log(topic, index, config, now_ms, topic_id)
-        if self.placed is not None and self._assigned.get((topic, index)) != chosen.directory_id:
+        if self._placed is not None and self._assigned.get((topic, index)) != chosen.directory_id:
             self._assigned[topic, index] = chosen.directory_id
-            self.placed(topic_id, index, chosen.directory_id)
+            self._placed(topic_id, index, chosen.directory_id)
         return log
 
     def _place(self, topic: str, index: int) -> LogDirectory:
@@ -136,7 +144,7 @@ class ReplicaLogs:
     def has_failed(self, topic: str, index: int) -> bool:
         """Whether the metadata still names an offline directory for a replica: the controllers do not know of the
         failure yet. False for a broker that is its own controller."""
-        if self.placed is None or self._directories.holder(topic, index) is not None:
+        if self._placed is None or self._directories.holder(topic, index) is not None:
             return False
         return self._is_offline(topic, index)
 
@@ -149,7 +157,7 @@ class ReplicaLogs:
         directory_id = self._assigned.get((topic, index), DIRECTORY_UNASSIGNED)
         if directory_id in ANYWHERE or self._directories.by_id(directory_id) is not None:
             return False
-        return self.placed is None or bool(self._directories.offline)
+        return self._placed is None or bool(self._directories.offline)
 
     def open_found(self, directory: LogDirectory, topic: str, index: int, topic_id: bytes | None) -> None:
         """Opens a log that the start has found and that is not in use yet. Raises StorageError."""
@@ -167,10 +175,10 @@ class ReplicaLogs:
             return
         del self.leaves_for[topic, index]
         holder = self._directories.holder(topic, index)
-        if self.placed is None or holder is None:
+        if self._placed is None or holder is None:
             return
         if holder.topic_id_of(topic, index) in (None, topic_id):
-            self.placed(topic_id, index, holder.directory_id)
+            self._placed(topic_id, index, holder.directory_id)
 
 
 def _check_topic_id(directory: LogDirectory, topic: str, index: int) -> None:

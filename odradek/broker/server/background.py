@@ -9,35 +9,24 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING
 
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import KafkaError
 from odradek.storage.directory.directory_retention import retain_logs
-from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.log.due_removals import DueRemovals
 from odradek.storage.log.log import Log
 
 from ..config.server_config import ServerConfig
-from ..metrics.replica_state import IsrChanges
-from ..network.listening import BindError, wildcard_hosts
-from ..replicas.cleaner.worker_code import WorkerCode
-from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
-from ..replicas.leaders import Leaders
-from ..replicas.partitions import Partitions
 from ..timers.loop_timers import LoopTimers
 from ..timers.slices import SlicedWork, Slices, run_in_slices
 from ..timers.work import KindOfWork
 
 if TYPE_CHECKING:
-    from ..metrics.endpoint import MetricsEndpoint
-    from ..metrics.loop_delay import LoopDelay
-    from ..metrics.loop_load import LoopLoad
-    from ..metrics.pieces import MetricsSource
+    from ..metrics.cleaner_state import CleanerState
     from ..replicas.cleaner.cleaner import LogCleaner
-    from ..security.tls.metrics_tls import MetricsTls
 
 logger = logging.getLogger(__name__)
 
@@ -76,28 +65,22 @@ class Background:
         self._is_stopped = Event()
         self.cleaner: LogCleaner | None = None
         """The log cleaner; None before it has started."""
-        self._metrics: MetricsEndpoint | None = None
-        self.metrics_tls: MetricsTls | None = None
-        self._of_loop: Sequence[LoopDelay | LoopLoad] = ()
-        self._worker_code = WorkerCode()
         self._cleaner_config: Callable[[], ServerConfig] | None = None
         """The current configuration, for the log cleaner; None if it is not enabled."""
-        self.metrics_port: int | None = None
-        """The port of the metrics; None without metrics."""
 
     def start(self, config: ServerConfig, current_config: Callable[[], ServerConfig]) -> None:
         """Sets the first timers. ``current_config`` returns the configuration with dynamic configs."""
         first_ms = config.get_int("log.initial.task.delay.ms")
         flush_interval_ms = min(config.get_int("log.flush.scheduler.interval.ms"), LONGEST_FLUSH_CHECK_MS)
-        self._every(DELETED_FILES_CHECK_MS, self._remove_deleted)
-        self._every(config.get_int("log.retention.check.interval.ms"), self._retain, first_ms)
+        self._timers.every(DELETED_FILES_CHECK_MS, self._remove_deleted)
+        self._timers.every(config.get_int("log.retention.check.interval.ms"), self._retain, first_ms)
         checkpoints = ("log.flush.offset.checkpoint.interval.ms", "log.flush.start.offset.checkpoint.interval.ms")
-        self._every(
+        self._timers.every(
             min(config.get_int(key) for key in checkpoints),
             self._write_checkpoints,
             first_ms,
         )
-        self._every(flush_interval_ms, self._flush)
+        self._timers.every(flush_interval_ms, self._flush)
         if config.get_boolean("log.cleaner.enable"):
             self._cleaner_config = current_config
         self._timers.schedule(WARM_UP_MS, self._warm_up)
@@ -107,81 +90,20 @@ class Background:
         if self.cleaner is None and self._cleaner_config is not None:
             from ..replicas.cleaner.cleaner import LogCleaner  # not before the broker serves
 
-            self.cleaner = LogCleaner(self._directories, self._cleaner_config, self._clock_ms, self._worker_code)
+            self.cleaner = LogCleaner(self._directories, self._cleaner_config, self._clock_ms)
             self.cleaner.start()
         return self.cleaner
+
+    def cleaner_state(self) -> "CleanerState | None":
+        """The state of the log cleaner; None before it has started."""
+        return None if self.cleaner is None else self.cleaner.state
 
     async def apply_retention(self) -> None:
         """Applies retention now, as each ``log.retention.check.interval.ms`` does; returns when it is done."""
         await run_in_slices(self._slices, self._retention_steps())
 
-    async def show_metrics(
-        self,
-        config: ServerConfig,
-        log_dirs: LogDirectories,
-        partitions: Partitions,
-        leaders: Leaders | None,
-        replication: ReplicaFollowing | None,
-        served: "Sequence[MetricsSource]",
-    ) -> None:
-        """Listens at ``odradek.metrics.listener``, if it is set. Raises BindError.
-
-        ``leaders``, ``replication``: None for a broker that is its own controller. ``served``: the metrics of what
-        the dispatcher serves, and of the role.
-        """
-        address = config.get_string("odradek.metrics.listener")
-        if not address:
-            return
-        from ..metrics.directory_metrics import DirectoryMetrics
-        from ..metrics.endpoint import MetricsEndpoint, host_and_port  # imported only if metrics are on
-        from ..metrics.log_metrics import LogMetrics
-        from ..metrics.loop_delay import LoopDelay
-        from ..metrics.loop_load import LoopLoad
-        from ..metrics.pieces import JoinedSources
-        from ..metrics.process_metrics import ProcessMetrics, WorkMetrics
-        from ..metrics.replica_metrics import ReplicaMetrics, ReplicaSources
-
-        state = lambda: None if self.cleaner is None else self.cleaner.state  # noqa: E731
-        replica_sources = ReplicaSources(
-            _nothing if leaders is None else leaders.led,
-            IsrChanges() if leaders is None else leaders.isr_changes,
-            partitions.counts,
-            _nothing if replication is None else replication.followed,
-            _nothing if replication is None else replication.fetchers,
-        )
-        replicas = ReplicaMetrics(replica_sources)
-        logs = LogMetrics(self._directories, state, self._clock_ms)
-        self._of_loop = LoopDelay(), LoopLoad()
-        for one in self._of_loop:
-            one.start(asyncio.get_running_loop())
-        of_process: list[MetricsSource] = [ProcessMetrics(), WorkMetrics(), *self._of_loop]
-        sources = [*of_process, *served, replicas, logs, DirectoryMetrics(log_dirs)]
-        if config.get_boolean("odradek.metrics.ssl.enable"):
-            from ..security.tls.metrics_tls import MetricsTls
-
-            self.metrics_tls = MetricsTls(config)
-        over_tls = None if self.metrics_tls is None else self.metrics_tls.streams.over_tls
-        credentials = config.get_string("odradek.metrics.credentials")
-        self._metrics = MetricsEndpoint(JoinedSources(*sources), self._unready, credentials, over_tls)
-        try:
-            host, port = host_and_port(address)
-            hosts = wildcard_hosts(host) if port else ()  # two sockets would get two ports of the system's choice
-            self.metrics_port = await self._metrics.start(host, port, hosts)
-        except OSError as error:
-            raise BindError(f"odradek.metrics.listener={address} can't be bound: {error.strerror}") from error
-        if self.metrics_tls is not None:
-            self._every(self.metrics_tls.WATCH_MS, self.metrics_tls.look_at_files)
-
-    def _unready(self) -> str | None:
-        """Why producers can't write now, for the readiness of the metrics' endpoint."""
-        for directory in self._directories:
-            if directory.failure is None and directory.gate.refusal is None:
-                return None
-        reasons = [str(directory.failure or directory.gate.refusal) for directory in self._directories]
-        return "; ".join(reasons) or "no log directory is online"
-
     async def stop(self) -> None:
-        """Stops the cleaner, the removal of files, and the metrics."""
+        """Stops the cleaner and the removal of files."""
         self._is_stopped.set()
         if self._retaining is not None:
             self._retaining.cancel()
@@ -193,10 +115,6 @@ class Background:
             self._flushing.cancel()
         if self._removing is not None:
             await asyncio.wait([self._removing])
-        if self._metrics is not None:
-            self._metrics.stop()
-        for one in self._of_loop:
-            one.stop()
         if self.cleaner is not None:
             await self.cleaner.stop()
 
@@ -208,14 +126,7 @@ class Background:
             warm_up.log_imported()
             self.start_cleaner()
 
-        warm_up.WarmUp(self._timers.schedule, self._worker_code, finished).step()
-
-    def _every(self, interval_ms: int, work: Callable[[], object], first_ms: int | None = None) -> None:
-        def run() -> None:
-            self._timers.schedule(interval_ms, run)
-            work()
-
-        self._timers.schedule(interval_ms if first_ms is None else first_ms, run)
+        warm_up.WarmUp(self._timers.schedule, finished).step()
 
     def _write_checkpoints(self) -> None:
         """Starts to write the checkpoints, in slices, unless the last write is still running."""
@@ -282,11 +193,6 @@ class Background:
                     yield
                 if is_to_be_flushed(log, self._clock_ms()):
                     self._group_commit.request(log, with_indexes=True)
-
-
-def _nothing() -> Iterator[Never]:
-    """An empty iterator: there are no other brokers."""
-    return iter(())
 
 
 def is_to_be_flushed(log: Log, now_ms: int) -> bool:

@@ -23,8 +23,8 @@ from ..config.authorizer import authorizer_settings
 from ..config.node_links import protocols_of
 from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig
-from ..dispatch.dispatch import Dispatcher
 from ..dispatch.read_only import ReadOnlyMode
+from ..metadata.controller.controller import nothing_to_check
 from ..metadata.image.local_replicas import LocalReplicas
 from ..metadata.image.stored_configs import log_bad_configs
 from ..metadata.publisher.snapshot_generator import SnapshotGenerator
@@ -44,7 +44,6 @@ from ..timers.work import KindOfWork
 from .advertising import endpoints
 from .background import Background
 from .broker import Broker
-from .dispatching import dispatcher_of
 from .listener_security import (
     ListenerSecurity,
     accepts_anyone,
@@ -52,14 +51,13 @@ from .listener_security import (
     read_sasl_settings,
     tls_listeners,
 )
-from .metadata_publisher import BrokerMetadataPublisher
-from .parts import put_together
 from .role import Role
 from .running_broker import OpenedBroker, RunningBroker
 from .space_watch import watch_disks
 from .standalone import Standalone
 from .surroundings import Surroundings
-from .token_expiry import know_tokens, remove_expired_tokens
+from .token_expiry import remove_expired_tokens
+from .wiring import wire
 
 if TYPE_CHECKING:
     from ..security.tls.listeners import TlsListeners
@@ -123,8 +121,9 @@ class BrokerServer:
     @property
     def ports(self) -> set[int]:
         """The TCP ports that this broker listens on, that of its metrics included."""
-        metrics = None if self._running is None else self._running.background.metrics_port
-        return {bound.port for bound in self._bound} | ({metrics} if metrics else set())
+        metrics = None if self._running is None else self._running.parts.metrics
+        port = None if metrics is None else metrics.port
+        return {bound.port for bound in self._bound} | ({port} if port else set())
 
     async def start(self) -> RunningBroker:
         """Opens, recovers, registers, loads, serves.
@@ -175,27 +174,35 @@ class BrokerServer:
         )
         self._undo.callback(_abort_all, log_dirs)
         self._undo.callback(role.abort)
-        await role.open(log_dirs, advertised, now_ms)
-        metadata = role.metadata
-        if self._tls is not None:
-            role.controller = role.controller._replace(check_listeners=self._tls.check)
-        parts = put_together(self._config, self._surroundings, log_dirs, role, shares, self._undo)
-        parts.broker.update_dynamic_configs(metadata.image)
+        control = await role.open(log_dirs, advertised, now_ms)
+        metadata = control.metadata
+        parts = wire(
+            config=self._config,
+            surroundings=self._surroundings,
+            log_dirs=log_dirs,
+            role=role,
+            control=control,
+            shares=shares,
+            tls=self._tls,
+            read_only=self._read_only,
+            undo=self._undo,
+        )
         if self._tls is not None:
             follow_tls_configs(self._tls, parts.broker, parts.patient_timers)
         log_bad_configs(metadata.image, metadata.node_id)
         replicas = LocalReplicas(metadata.image, metadata.node_id)
         log_dirs.find_logs(now_ms, replicas.is_stray, replicas.id_in_directory)
-        log_dirs.promote_futures(replicas.assigned_directory, now_ms, keeps_source=role.placed is not None)
+        log_dirs.promote_futures(replicas.assigned_directory, now_ms, keeps_source=control.placed is not None)
         return parts
 
     def _role(self) -> Role:
         """The role that ``process.roles`` gives this broker."""
+        check_listeners = nothing_to_check if self._tls is None else self._tls.check
         if self._config.get_list("process.roles") != ["broker"]:
-            return Standalone(self._config, self._cluster_id, self._bound)
+            return Standalone(self._config, self._cluster_id, self._bound, check_listeners)
         from .cluster_member import ClusterMember  # here: a broker that is its own controller needs none of it
 
-        return ClusterMember(self._config, self._cluster_id, self._clock_ms, self._ended)
+        return ClusterMember(self._config, self._cluster_id, self._clock_ms, self._ended, check_listeners)
 
     def _ended(self, reason: str) -> None:
         """Ends the broker, because its role can't go on."""
@@ -214,58 +221,41 @@ class BrokerServer:
         broker, hosting, log_dirs = parts.broker, parts.hosting, parts.log_dirs
         metadata = broker.metadata
         log_dirs.cordoned = cordoned_paths(broker.config, log_dirs.paths)
-        hosting.replication = parts.role.replication(parts.group_commit)
-        hosting.leaders = parts.role.leaders(broker.slices)
-        hosting.logs.placed = parts.role.placed
         parts.role.register(log_dirs, now_ms)
-        self._authorize(broker)
-        know_tokens(broker)
-        if any(protocol.startswith("SASL_") for protocol in self._config.protocols):
-            from .scram_secret import know_scram_users  # a plain broker does not need it
-
-            know_scram_users(broker)
+        broker.access.load(metadata.image)
         for topic in metadata.image.topics_by_name.values():
             try:
                 run_to_end(hosting.host_topic(topic))
             except KafkaError as error:  # its partitions that can't be opened answer it; the others are served
                 HOSTING.failed(f"{topic.name}: {error.message}")
-        publisher = BrokerMetadataPublisher(broker, hosting, parts.role.reports, self._clock_ms)
-        metadata.prepare(publisher.host_drafts)
-        metadata.subscribe(publisher.changed)
+        metadata.prepare(parts.publisher.host_drafts)
+        metadata.subscribe(parts.publisher.changed)
         broker.coordinators.load()
         DirectoryFailures(
             log_dirs,
             hosting,
-            parts.role.reports,
+            parts.control.reports,
             self._clock_ms,
             resign=broker.coordinators.resign,
             end_broker=functools.partial(self._abort, broker),
         ).listen()
         broker.replica_moves.resume()
 
-    def _authorize(self, broker: Broker) -> None:
-        """Gives the broker its authorizer, if one is configured, with the ACLs of the metadata."""
-        settings = authorizer_settings(self._config)
-        if settings is None:
-            return
-        from ..security.authorization.standard_authorizer import StandardAuthorizer  # a plain broker does not need it
-
-        authorizer = broker.authorizer = StandardAuthorizer(settings.super_users, settings.allow_if_no_acl)
-        acls = broker.metadata.image.acls
-        authorizer.update(acls, acls)
-
     async def _accept(self, parts: OpenedBroker) -> RunningBroker:
         """Accepts connections and starts the background work."""
-        config, broker, timers = self._config, parts.broker, parts.timers
-        dispatcher, metrics = dispatcher_of(config, broker, parts.role, self._surroundings, self._read_only)
-        broker.metadata.run = functools.partial(broker.slices.start, request="a metadata change")
+        broker, timers = parts.broker, parts.timers
+        parts.limits.start(broker.metadata.image)
+        if self._read_only is not None:
+            broker.own_metadata.refuse_changes(self._read_only.refusal)
+        broker.metadata.run_with(functools.partial(broker.slices.start, request="a metadata change"))
         disk_watch = self._watch_disks(parts)
         self._warn_of_open_access(broker)
-        acceptor = self._listen(parts, dispatcher)
-        background = self._start_background(parts, dispatcher)
-        await background.show_metrics(
-            config, parts.log_dirs, broker.partitions, parts.hosting.leaders, parts.hosting.replication, metrics
-        )
+        acceptor = self._listen(parts)
+        background = self._start_background(parts)
+        if parts.metrics is not None:
+            await parts.metrics.listen(
+                broker, parts.hosting, parts.limits, self._clock_ms, background.cleaner_state, parts.role.metrics()
+            )
         snapshots = SnapshotGenerator(broker.metadata, timers, self._clock_ms)
         snapshots.start()
         remove_expired_tokens(broker, timers, self._clock_ms)
@@ -303,24 +293,24 @@ class BrokerServer:
             authenticates=any(protocol.startswith("SASL_") for protocol in config.protocols),
         )
 
-    def _listen(self, parts: OpenedBroker, dispatcher: Dispatcher) -> Acceptor:
+    def _listen(self, parts: OpenedBroker) -> Acceptor:
         """Accepts connections, whose requests go to the dispatcher."""
         config, broker, now_ms, patient = self._config, parts.broker, parts.timers.now_ms, parts.patient_timers
         connections = broker.connections
-        connect = connection_factory(config, connections, dispatcher.dispatch, broker.slices, now_ms, patient)
-        security = ListenerSecurity(config, broker, connect, patient, self._tls, parts.shares.connections)
+        connect = connection_factory(config, connections, parts.dispatcher.dispatch, broker.slices, now_ms, patient)
+        security = ListenerSecurity(config, broker, connect, self._tls)
         listening = security.listening(self._bound)
         acceptor = Acceptor(asyncio.get_running_loop(), listening, connections, parts.shares, now_ms)
         self._undo.callback(acceptor.close)
         acceptor.start()
         return acceptor
 
-    def _start_background(self, parts: OpenedBroker, dispatcher: Dispatcher) -> Background:
+    def _start_background(self, parts: OpenedBroker) -> Background:
         """Starts the background work, the closing of idle connections, and the watch for stalls."""
         broker, patient = parts.broker, parts.patient_timers
         background = Background(parts.log_dirs.online, parts.timers, self._clock_ms, parts.group_commit, broker.slices)
         close_idle_connections(broker.connections, broker.slices, patient)
-        parts.stalls.start(dispatcher.last_request, broker.slices.request, suspended_ms())
+        parts.stalls.start(parts.dispatcher.last_request, broker.slices.request, suspended_ms())
         background.start(self._config, lambda: broker.config)
         return background
 
@@ -356,6 +346,8 @@ class BrokerServer:
         if running.disk_watch is not None:
             await running.disk_watch.stop()
         await running.background.stop()
+        if running.parts.metrics is not None:
+            running.parts.metrics.stop()
         await running.snapshots.stop()
         self._undo.close()
         # One turn of the loop lets the transports and the listeners close, and ends what the acceptor has cancelled.

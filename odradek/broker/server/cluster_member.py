@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.directory.log_directories import LogDirectories
 
+from ..api.loggers import has_logger, set_levels
 from ..config.cross_checks import RACK_AWARE_SELECTOR
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
@@ -36,9 +37,7 @@ from ..metadata.quorum.membership import ClusterMembership, LeftError, NotJoined
 from ..metadata.quorum.producer_ids import ProducerIdBlocks
 from ..metadata.quorum.topic_creation import ForwardedTopicCreation
 from ..metrics.replica_state import IsrChanges
-from ..network.node_security import NodeSecurity
 from ..replicas.directories.identity import format_new, identify
-from ..replicas.following import ReplicaFollowing
 from ..replicas.group_commit import GroupCommit
 from ..replicas.leaders import Leaders
 from ..replicas.leading import LeadingCommon
@@ -53,9 +52,8 @@ from ..timers.work import KindOfWork
 from .broker import Broker
 from .forwarded_configs import ForwardedConfigs
 from .forwarded_tokens import ForwardedTokens
-from .loggers import has_logger, set_levels
 from .random_ids import random_uuid
-from .role import Role, StartStopped
+from .role import ControlledBy, Replicated, Role, StartStopped
 
 if TYPE_CHECKING:
     from ..metrics.pieces import MetricsSource
@@ -70,34 +68,33 @@ TO_CONTROLLERS = KindOfWork("controller-requests", "sends one kind of requests t
 class ClusterMember(Role):
     """One broker under the controllers that its configuration names."""
 
-    metadata: FollowedMetadata
-    producer_ids: ProducerIdBlocks
-    inter_broker: NodeSecurity
-    ask_themselves = PREPROCESSED
-
     def __init__(
         self,
         config: ServerConfig,
         cluster_id: str | None,
         clock_ms: Callable[[], int],
         ended: Callable[[str], None],
+        check_listeners: Callable[[Mapping[str, str]], None],
     ) -> None:
         """``cluster_id``: for a new data directory; without it, a new one is refused. ``clock_ms``: wall clock,
-        milliseconds since the epoch. ``ended`` gets the reason if the broker can't go on."""
+        milliseconds since the epoch. ``ended`` gets the reason if the broker can't go on. ``check_listeners``: as for
+        :class:`.Controller`."""
         self._config = config
         self._cluster_id = cluster_id
         self._clock_ms = clock_ms
         self._ended = ended
+        self._check_listeners = check_listeners
+        self._metadata: FollowedMetadata | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._membership: ClusterMembership | None = None
         self._fetchers: ReplicaFetchers | None = None
         self._leaders: Leaders | None = None
         self._registered_directories: list[bytes] = []
-        self.inter_broker, self._to_controllers = node_security(config, self._own_configs)
+        self._inter_broker, self._to_controllers = node_security(config, self._own_configs)
 
     def _own_configs(self) -> Mapping[str, str]:
         """The dynamic configs of this broker; empty before the metadata is there."""
-        metadata: FollowedMetadata | None = getattr(self, "metadata", None)
+        metadata = self._metadata
         return {} if metadata is None else metadata.image.config_of(ResourceType.BROKER, str(metadata.node_id))
 
     @property
@@ -105,15 +102,22 @@ class ClusterMember(Role):
         """The epoch of this broker's registration; -1 before it."""
         return -1 if self._membership is None else self._membership.broker_epoch
 
-    async def open(self, log_dirs: LogDirectories, endpoints: Sequence[Endpoint], now_ms: int) -> None:
+    async def open(self, log_dirs: LogDirectories, endpoints: Sequence[Endpoint], now_ms: int) -> ControlledBy:
         """Follows the metadata log and registers; returns when the image holds this registration."""
         config = self._config
         ids = identify(log_dirs, random_uuid)
         if self._cluster_id is not None and log_dirs.metadata.meta is None:
             log_dirs.metadata.format(self._cluster_id, config.node_id, ids[0])
-        metadata = self.metadata = FollowedMetadata.open(log_dirs.metadata, config, now_ms)
+        metadata = self._metadata = FollowedMetadata.open(log_dirs.metadata, config, now_ms)
         format_new(log_dirs, ids, metadata.cluster_id, metadata.node_id)
-        self.controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in, has_logger=has_logger)
+        controller = Controller(
+            config.node_id,
+            config,
+            random_uuid,
+            log_dirs.shortage_in,
+            check_listeners=self._check_listeners,
+            has_logger=has_logger,
+        )
         self._registered_directories = [directory.directory_id for directory in log_dirs.online]
         registrant = Registrant(
             node_id=config.node_id,
@@ -128,8 +132,9 @@ class ClusterMember(Role):
         membership = ClusterMembership(
             metadata, config, registrant, clock_ms=self._clock_ms, ended=self._ended, security=self._to_controllers
         )
-        self._membership = self.reports = membership
-        self._start_channels(membership, log_dirs)
+        self._membership = membership
+        self._controller = controller
+        self._start_channels(metadata, membership, log_dirs)
         logger.info("joining cluster %s through the controllers at %s", metadata.cluster_id, membership.controllers)
         membership.start()
         with _as_start_errors():
@@ -137,18 +142,30 @@ class ClusterMember(Role):
         unserved = levels_problem(metadata.image.features)
         if unserved is not None:
             raise ConfigError([unserved])
+        return ControlledBy(
+            metadata=metadata,
+            controller=controller,
+            topic_creator=ForwardedTopicCreation(metadata, config, self._forwarding),
+            producer_ids=self._producer_ids,
+            reports=membership,
+            inter_broker=self._inter_broker,
+            placed=self._assignments.placed,
+            forwarded_versions=self._forwarding.versions,
+            ask_themselves=PREPROCESSED,
+        )
 
     def stop_waiting(self) -> None:
         """Ends a start that waits for the controllers, with StartStopped, and a :meth:`leave`."""
         if self._membership is not None:
             self._membership.stop_waiting()
 
-    def _start_channels(self, membership: ClusterMembership, log_dirs: LogDirectories) -> None:
+    def _start_channels(
+        self, metadata: FollowedMetadata, membership: ClusterMembership, log_dirs: LogDirectories
+    ) -> None:
         """Makes one channel to the controllers for each kind of request, so that none waits for another kind."""
         controllers, name = membership.controllers, f"broker-{self._config.node_id}"
         self._forwarding = Forwarding(ControllerChannel(controllers, f"{name}-forwarding"))
-        self.topic_creator = ForwardedTopicCreation(self.metadata, self._config, self._forwarding)
-        self.producer_ids = ProducerIdBlocks(
+        self._producer_ids = ProducerIdBlocks(
             self._config.node_id,
             lambda: membership.broker_epoch,
             ControllerChannel(controllers, f"{name}-producer-ids"),
@@ -159,13 +176,12 @@ class ClusterMember(Role):
             ControllerChannel(controllers, f"{name}-alter-partition"),
         )
         self._assignments = AssignmentsManager(
-            self.metadata,
+            metadata,
             lambda: membership.broker_epoch,
             ControllerChannel(controllers, f"{name}-directory-assignments"),
             partial(_directory_with, log_dirs),
         )
-        self.placed = self._assignments.placed
-        self.metadata.subscribe(self._assignments.changed)
+        metadata.subscribe(self._assignments.changed)
 
     def register(self, log_dirs: LogDirectories, now_ms: int) -> None:
         """The registration was made when the metadata was opened: reports the directories that failed since then."""
@@ -177,6 +193,11 @@ class ClusterMember(Role):
             self._joined.cordon(log_dirs.cordoned_ids, now_ms)
 
     @property
+    def _followed(self) -> FollowedMetadata:
+        assert self._metadata is not None, "open() comes first"
+        return self._metadata
+
+    @property
     def _joined(self) -> ClusterMembership:
         assert self._membership is not None, "open() comes first"
         return self._membership
@@ -184,7 +205,7 @@ class ClusterMember(Role):
     async def activate(self) -> None:
         """Asks to be unfenced and waits for it."""
         self._joined.ready_to_unfence()
-        channels = (self._forwarding, self.producer_ids, self._assignments, self._isr_changes)
+        channels = (self._forwarding, self._producer_ids, self._assignments, self._isr_changes)
         self._tasks = [TO_CONTROLLERS.keep_running(channel.run) for channel in channels]
         self._tasks.append(LAGGING.keep_running(self._look_for_lagging))
         with _as_start_errors():
@@ -195,36 +216,35 @@ class ClusterMember(Role):
         """Reports that a replica will move to another directory. Returns when the controllers know it."""
         await self._assignments.assigned(replica, directory_id)
 
-    def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
-        """Does nothing: :meth:`announce` has already told the controllers in which directories the replicas are."""
-
     def refuses_in(self, directory_ids: Set[bytes]) -> None:
         """Lets other brokers lead what this broker leads in these directories, and takes part again in all others."""
         self._assignments.refuse_in(directory_ids)
 
-    def replication(self, group_commit: GroupCommit) -> ReplicaFollowing:
-        """The part that follows other brokers' partitions."""
+    def replicated(self, group_commit: GroupCommit, slices: Slices) -> Replicated:
+        """The parts that follow other brokers' partitions, and lead those with several replicas."""
+        return Replicated(self._following(group_commit), self._leading(slices))
+
+    def _following(self, group_commit: GroupCommit) -> ReplicaFetchers:
         joined = self._joined
         self._fetchers = ReplicaFetchers(
-            self.metadata,
+            self._followed,
             self._config,
             lambda: joined.broker_epoch,
             self._throttle(FOLLOWER_KEYS),
             group_commit,
             self._clock_ms,
-            self.inter_broker,
+            self._inter_broker,
             self._assignments.is_stuck,
         )
         return self._fetchers
 
-    def leaders(self, slices: Slices) -> Leaders:
-        """The part that leads partitions with several replicas."""
+    def _leading(self, slices: Slices) -> Leaders:
         lag_max_ms = self._config.get_int("replica.lag.time.max.ms")
         selector = None
         if self._config["replica.selector.class"] == RACK_AWARE_SELECTOR:
-            selector = RackAwareReplicaSelector(self.metadata.node_id, lambda: self.metadata.image)
+            selector = RackAwareReplicaSelector(self._followed.node_id, lambda: self._followed.image)
         self._leaders = Leaders(
-            self.metadata.node_id,
+            self._followed.node_id,
             lag_max_ms,
             self._registration,
             LeadingCommon(self._isr_changes.submit, monotonic_ms, IsrChanges(), self._throttle(LEADER_KEYS), selector),
@@ -239,10 +259,10 @@ class ClusterMember(Role):
             config.get_int("replication.quota.window.num"),
             config.get_int("replication.quota.window.size.seconds") * 1000,
         )
-        return ReplicationThrottle(self.metadata.node_id, lambda: self.metadata.image, quota, keys)
+        return ReplicationThrottle(self._followed.node_id, lambda: self._followed.image, quota, keys)
 
     def _registration(self, broker_id: int) -> BrokerRegistration | None:
-        return self.metadata.image.brokers.get(broker_id)
+        return self._followed.image.brokers.get(broker_id)
 
     async def _look_for_lagging(self) -> None:
         """Looks for followers that lag, twice in ``replica.lag.time.max.ms``."""
@@ -255,9 +275,8 @@ class ClusterMember(Role):
 
     def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
         """Lets the dispatcher forward requests that only controllers can answer."""
-        broker.forwarded_versions = self._forwarding.versions
         dispatcher.forward(FORWARDED - PREPROCESSED, self._forwarding.versions, self._forward)
-        configs = ForwardedConfigs(self.metadata, self.controller, self._forwarding, set_levels)
+        configs = ForwardedConfigs(self._followed, self._controller, self._forwarding, set_levels)
         dispatcher.override_handlers(dict.fromkeys(PREPROCESSED, configs.handle))
         dispatcher.override_handlers(ForwardedTokens(self._forwarding, broker.security_protocols).handlers)
 

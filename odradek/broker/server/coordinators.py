@@ -14,7 +14,7 @@ from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_ST
 
 from ..config.server_config import ServerConfig
 from ..coordinator.coordinator import Coordinator
-from ..coordinator.partition_log import ACKS_ALL, ACKS_LEADER, CoordinatorTraffic, PartitionLog
+from ..coordinator.partition_log import ACKS_ALL, ACKS_LEADER, PartitionLog
 from ..groups.consumer.topics import GroupTopics
 from ..groups.coordinator import GroupCoordinator
 from ..groups.coordinator_settings import group_settings
@@ -32,6 +32,7 @@ from .random_ids import random_uuid_text
 
 if TYPE_CHECKING:
     from ..groups.rebalance_watch import RebalanceWatch
+    from ..metrics.topic_meters import TopicMeters
     from ..network.node_security import NodeSecurity
     from ..transactions.peers import TransactionPeers
 
@@ -53,10 +54,11 @@ class Coordinators:
         clock_ms: Callable[[], int],
         lost_ms: Callable[[], int],
         inter_broker: "NodeSecurity | None" = None,
+        topic_meters: "TopicMeters | None" = None,
     ) -> None:
         """``next_producer_id`` returns a new id. ``clock_ms``: wall clock, milliseconds since the epoch. ``lost_ms``:
         the total time of stalls of the broker, in ms. ``inter_broker``: the security settings of connections to other
-        brokers; None without other brokers.
+        brokers; None without other brokers. ``topic_meters`` count what coordinators append; None without metrics.
         """
         image = metadata.image
         self._metadata = metadata
@@ -65,7 +67,7 @@ class Coordinators:
         self._slices = slices
         self._clock_ms = clock_ms
         self._rebalance_watch: RebalanceWatch | None = None
-        self.traffic = CoordinatorTraffic()
+        self._topic_meters = topic_meters
         self.peers = _peers(config, metadata, inter_broker)
         self.groups = GroupCoordinator(
             group_settings(config, image),
@@ -81,7 +83,7 @@ class Coordinators:
             MarkerWriter(
                 partitions,
                 self.groups,
-                partial(PartitionLog, required_acks=ACKS_ALL, traffic=self.traffic),
+                partial(PartitionLog, required_acks=ACKS_ALL, topics=topic_meters),
                 timers,
                 clock_ms,
                 config.get_int("request.timeout.ms"),
@@ -104,7 +106,9 @@ class Coordinators:
         return None if partition is None or partition.refusal is not None else self._log(partition)
 
     def _log(self, partition: Partition) -> PartitionLog:
-        return PartitionLog(partition, ACKS_LEADER if partition.topic == OFFSETS_TOPIC else ACKS_ALL, self.traffic)
+        return PartitionLog(
+            partition, ACKS_LEADER if partition.topic == OFFSETS_TOPIC else ACKS_ALL, self._topic_meters
+        )
 
     def load(self) -> None:
         """Loads every partition of the coordinators' topics that has files; the others are empty."""

@@ -1,8 +1,8 @@
 """AlterConfigs and IncrementalAlterConfigs at a broker of a cluster.
 
 Shell. Owns: the order of the steps. This broker sets its log levels and refuses invalid changes of its own configs, the
-controllers decide the rest, and one response holds both. Never does: deciding (``metadata/controller/configs.py`` and the
-controllers do). Invariant: the response has the resources of the request in their order. Source:
+controllers decide the rest, and one response holds both. Never does: deciding (``metadata/controller/configs.py`` and
+the controllers do). Invariant: the response has the resources of the request in their order. Source:
 KafkaApis.handleIncrementalAlterConfigsRequest, ConfigAdminManager.
 """
 

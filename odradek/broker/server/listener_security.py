@@ -6,7 +6,7 @@ Invariant: a connection of a listener that asks for authentication counts as una
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from odradek.protocol.apis.api_keys import ApiKey
@@ -16,9 +16,8 @@ from ..config.listeners import Listener
 from ..config.server_config import ServerConfig
 from ..dispatch.request import RequestContext
 from ..dispatch.served import handler
-from ..metadata.image.image import MetadataImage, ResourceType
+from ..metadata.image.image import ResourceType
 from ..network.acceptor import ConnectionFactory, Listening
-from ..network.connecting import limit_unauthenticated
 from ..network.connection import Authentication, Connection
 from ..network.listening import BoundListener
 from ..timers.patient_timers import PatientTimers
@@ -52,20 +51,13 @@ class ListenerSecurity:
         config: ServerConfig,
         broker: Broker,
         connect: Connect,
-        timers: PatientTimers,
         tls: "TlsListeners | None",
-        most_connections: int,
     ) -> None:
-        """``connect`` makes a connection. ``timers`` check for connections that authenticate too late. ``tls``: the TLS
-        of the listeners that have it; None without one. ``most_connections``: the most that the limit of open files
-        allows.
-        """
-        self._most_connections = most_connections
+        """``connect`` makes a connection. ``tls``: the TLS of the listeners that have it; None without one."""
         self._tls = tls
         self._config = config
         self._broker = broker
         self._connect = connect
-        self._timers = timers
 
     def listening(self, bound: Sequence[BoundListener]) -> list[Listening]:
         """The bound sockets, each with the factory of its connections."""
@@ -79,11 +71,6 @@ class ListenerSecurity:
         listener = bound.listener
         if listener.protocol == "PLAINTEXT":
             return functools.partial(self._connect, listener.name, None)
-        connections = self._broker.connections
-        if connections.unauthenticated is None:
-            limit_unauthenticated(
-                self._config, connections, self._most_connections, self._broker.timers.now_ms, self._timers
-            )
         authentication = self._certificates() if listener.protocol == "SSL" else self._sasl(listener.name)
         connect = functools.partial(self._connect, listener.name, authentication)
         if listener.protocol == "SASL_PLAINTEXT":
@@ -103,14 +90,15 @@ class ListenerSecurity:
         from ..security.authentication.sasl_mechanisms import mechanisms_of
 
         broker, settings = self._broker, self._sasl_settings[listener_name]
-        assert broker.scram_decoys is not None, "made at the start of a broker with SASL"
+        scram_decoys = broker.access.scram_decoys
+        assert scram_decoys is not None, "made at the start of a broker with SASL"
         mechanisms = mechanisms_of(
             self._config,
             listener_name,
             settings,
             lambda: broker.metadata.image,
             lambda: broker.token_hmacs,
-            broker.scram_decoys,
+            scram_decoys,
         )
         answers = OwnAnswers(self._api_versions, listener_name)
         return sasl_listener(mechanisms, settings, answers, self._failures, broker.timers)
@@ -143,16 +131,11 @@ def tls_listeners(config: ServerConfig) -> "TlsListeners | None":
 
 
 def follow_tls_configs(tls: "TlsListeners", broker: Broker, timers: PatientTimers) -> None:
-    """Applies the dynamic configs of listeners, now and whenever they or their files change."""
+    """Applies the dynamic configs of listeners now, and their files whenever they change."""
     from ..security.tls.listeners import WATCH_MS
 
     metadata = broker.metadata
-
-    def configs(image: MetadataImage) -> Mapping[str, str]:
-        return image.config_of(ResourceType.BROKER, str(metadata.node_id))
-
-    tls.reconfigure(configs(metadata.image), at_start=True)
-    broker.listeners_changed = lambda image: tls.reconfigure(configs(image))
+    tls.reconfigure(metadata.image.config_of(ResourceType.BROKER, str(metadata.node_id)), at_start=True)
     timers.every(WATCH_MS, tls.look_at_files)
 
 

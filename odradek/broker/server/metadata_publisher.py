@@ -6,10 +6,9 @@ Source: ``BrokerMetadataPublisher``.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import islice
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import KafkaError
@@ -26,30 +25,39 @@ from ..replicas.hosted_replicas import HOSTING, HostedReplicas
 from ..replicas.moves import THROTTLE_KEY
 from ..timers.work import KindOfWork
 from .broker import Broker
+from .client_limits import ClientLimits
+
+if TYPE_CHECKING:
+    from ..security.tls.listeners import TlsListeners
 
 logger = logging.getLogger(__name__)
 
 HOST_AGAIN_S, HOST_AGAIN_MAX_S = 1.0, 30.0
 CORDONING = KindOfWork("cordoned-log-dirs", "applies and reports cordoned log directories")
-APPLIED_A_STEP = 64
-"""The ACLs or SCRAM credentials that are applied in one step: 5 to 15 us each."""
-Key = TypeVar("Key")
 
 
 class BrokerMetadataPublisher:
     """The broker's part in each change of the metadata, in steps."""
 
     def __init__(
-        self, broker: Broker, hosting: HostedReplicas, reports: BrokerReports, clock_ms: Callable[[], int]
+        self,
+        broker: Broker,
+        hosting: HostedReplicas,
+        reports: BrokerReports,
+        limits: ClientLimits,
+        tls: "TlsListeners | None",
+        clock_ms: Callable[[], int],
     ) -> None:
-        """``clock_ms``: milliseconds since the epoch."""
+        """``limits`` enforce quotas. ``tls``: of the listeners that have it; None without one. ``clock_ms``:
+        milliseconds since the epoch."""
         self._broker = broker
         self._reports = reports
         self._hosting = hosting
+        self._limits = limits
+        self._tls = tls
         self._clock_ms = clock_ms
         self._host_again_after_s: dict[tuple[bytes, int], float] = {}
         """The last pause of each partition that could not be hosted for want of descriptors or room."""
-        hosting.host_again = self._host_later
 
     def host_drafts(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
         """Serves new and changed topics before they are in the image, so that a client can use a topic as soon as it
@@ -72,7 +80,7 @@ class BrokerMetadataPublisher:
             finally:
                 refusal = None  # its traceback holds this frame: a cycle
 
-    def _host_later(self, topic_id: bytes, index: int) -> None:
+    def host_later(self, topic_id: bytes, index: int) -> None:
         """Hosts a partition again after a pause, which grows from a second to half a minute."""
         pause_s = min(2 * self._host_again_after_s.get((topic_id, index), HOST_AGAIN_S / 2), HOST_AGAIN_MAX_S)
         self._host_again_after_s[topic_id, index] = pause_s
@@ -92,27 +100,19 @@ class BrokerMetadataPublisher:
     def changed(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
         """Drops and reconfigures topics according to the change."""
         broker, hosting = self._broker, self._hosting
-        if broker.authorizer is not None and delta.changed_acls:
-            for acls in _batches(delta.changed_acls):  # as in Kafka, each ACL counts as soon as it is there
-                broker.authorizer.update(image.acls, acls)
-                yield
-        if broker.token_hmacs is not None and delta.changed_tokens:
-            broker.token_hmacs.update(image.delegation_tokens, delta.changed_tokens)
-        if broker.scram_decoys is not None and delta.changed_scram:
-            for users in _batches(delta.changed_scram):
-                broker.scram_decoys.update(image.scram_credentials, users)
-                yield
+        yield from broker.access.changed(image, delta)
         if delta.changed_client_quotas:
-            broker.limit_clients(image.client_quotas, delta.changed_client_quotas)
+            self._limits.update(image.client_quotas, delta.changed_client_quotas)
         for topic in delta.deleted_topics.values():
             broker.replica_moves.topic_deleted(topic.name)
             yield from hosting.drop_topic(topic.name, self._clock_ms())
         yield from broker.coordinators.leaders_changed(image, delta)
         yield from broker.coordinators.topics_deleted(delta.deleted_topics.values())
         yield from broker.coordinators.topics_changed(image, delta)
-        if broker.configs_changed(image, delta):
+        if broker.configs.changed(image, delta):
             broker.coordinators.reconfigure(broker.config, image)
-            broker.listeners_changed(image)
+            if self._tls is not None:
+                self._tls.reconfigure(image.config_of(ResourceType.BROKER, str(broker.metadata.node_id)))
             CORDONING.soon(self._cordon)
             yield from hosting.reconfigure_all()
         for resource_type, name in delta.changed_configs:
@@ -141,9 +141,3 @@ def log_config(config: ServerConfig, image: MetadataImage, topic: str) -> LogCon
 def move_throttle(image: MetadataImage, node_id: int) -> int:
     """Bytes a second that moves between directories may copy: this broker's dynamic config, or that of all brokers."""
     return dynamic_rate(image, node_id, THROTTLE_KEY)
-
-
-def _batches(keys: Iterable[Key]) -> Iterator[list[Key]]:
-    left = iter(keys)
-    while some := list(islice(left, APPLIED_A_STEP)):
-        yield some

@@ -48,7 +48,7 @@ class QuotaEnforcement:
     def update(self, quotas: Quotas, changed: Collection[ClientQuotaEntity]) -> None:
         """Applies the quotas of the ``changed`` entities. ``quotas``: all quotas of the metadata."""
         self.clients.update(quotas, changed)
-        self._dispatcher.charging = self._charging if self.clients.is_enabled else None
+        self._dispatcher.charge_with(self._charging if self.clients.is_enabled else None)
         hosts = {name for entity in changed for kind, name in entity if kind == IP and name is not None}
         unknown = [host for host in hosts if host not in self._resolved]
         self._resolved.update((host, address) for host in unknown if (address := canonical(host)) is not None)

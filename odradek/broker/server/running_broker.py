@@ -8,10 +8,12 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.errors import StorageError
 
+from ..dispatch.dispatch import Dispatcher
 from ..metadata.image.image import Endpoint
 from ..metadata.publisher.snapshot_generator import SnapshotGenerator
 from ..network.acceptor import Acceptor
@@ -24,15 +26,22 @@ from ..timers.patient_timers import PatientTimers
 from ..timers.stall_watch import StallWatch
 from .background import Background
 from .broker import Broker
-from .role import Role
+from .client_limits import ClientLimits
+from .metadata_publisher import BrokerMetadataPublisher
+from .role import ControlledBy, Role
+
+if TYPE_CHECKING:
+    from .metrics import BrokerMetrics
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedBroker:
-    """The parts of a broker that does not serve yet."""
+    """The parts of a broker that does not serve yet. ``metrics``: None without ``odradek.metrics.listener``.
+    ``clock_ms``: wall clock, milliseconds since the epoch."""
 
     broker: Broker
     role: Role
+    control: ControlledBy
     log_dirs: LogDirectories
     hosting: HostedReplicas
     group_commit: GroupCommit
@@ -40,6 +49,11 @@ class OpenedBroker:
     timers: LoopTimers
     patient_timers: PatientTimers
     stalls: StallWatch
+    dispatcher: Dispatcher
+    limits: ClientLimits
+    publisher: BrokerMetadataPublisher
+    metrics: "BrokerMetrics | None"
+    clock_ms: Callable[[], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,8 @@ class RunningBroker:
         if self.disk_watch is not None:
             await self.disk_watch.stop()
         await self.background.stop()
+        if parts.metrics is not None:
+            parts.metrics.stop()
         await broker.replica_moves.stop()
         # A metadata change in progress ends as in a crash: the next start applies the records in the log.
         broker.metadata.turns.close()

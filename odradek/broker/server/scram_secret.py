@@ -1,4 +1,4 @@
-"""The secret behind the made-up SCRAM credentials of unknown users, and which credentials there are.
+"""The secret behind the made-up SCRAM credentials of unknown users.
 
 Shell. Owns: the file with the secret, beside meta.properties in the directory of the metadata log. Never does: making
 up credentials. Invariant: the secret stays the same while the directory does. Kafka ignores the file. Source: ours.
@@ -11,27 +11,19 @@ import secrets
 
 from odradek.storage.directory.log_directory import LogDirectory
 
-from ..security.authentication.scram_decoys import ScramDecoys
-from .broker import Broker
-from .token_expiry import SECRET_KEY
-
 logger = logging.getLogger(__name__)
 
 SECRET_FILE = "odradek.scram.secret"
 SECRET_BYTES = 32
 
 
-def know_scram_users(broker: Broker) -> None:
-    """Makes :attr:`.broker.Broker.scram_decoys`. 2 us for each credential."""
-    shared = broker.static_config[SECRET_KEY]
-    if shared:
-        # All brokers of a cluster have it, so they answer alike.
-        key = hmac.digest(shared.encode(), b"odradek: SCRAM credentials of unknown users", hashlib.sha256)
-    else:
-        key = secret_of(broker.log_dirs.metadata)
-    credentials = broker.metadata.image.scram_credentials
-    broker.scram_decoys = ScramDecoys(key)
-    broker.scram_decoys.update(credentials, credentials)
+def scram_secret(shared: str | None, directory: LogDirectory) -> bytes:
+    """The secret of a broker. ``shared``: ``delegation.token.secret.key``, None if it is not set. ``directory``: of the
+    metadata log."""
+    if not shared:
+        return secret_of(directory)
+    # All brokers of a cluster have it, so they answer alike.
+    return hmac.digest(shared.encode(), b"odradek: SCRAM credentials of unknown users", hashlib.sha256)
 
 
 def secret_of(directory: LogDirectory) -> bytes:

@@ -4,17 +4,17 @@ Owns: the order of the steps that only this role has. Source: BrokerServer and C
 """
 
 import logging
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.storage.directory.log_directories import LogDirectories
 
+from ..api.loggers import has_logger
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..config.stored import ADVERTISED
-from ..dispatch.dispatch import Dispatcher
 from ..metadata.controller.auto_topic_creation import AutoTopicCreation
 from ..metadata.controller.broker_lifecycle import BrokerLifecycle
 from ..metadata.controller.controller import Controller
@@ -26,15 +26,9 @@ from ..metadata.image.local_replicas import LocalReplicas
 from ..metadata.publisher.service import MetadataService
 from ..network.listening import BindError, BoundListener
 from ..replicas.directories.identity import format_new, identify
-from ..replicas.following import ReplicaFollowing
-from ..replicas.group_commit import GroupCommit
-from ..replicas.leaders import Leaders
-from ..timers.slices import Slices
 from .advertising import endpoints as endpoints_of
-from .broker import Broker
-from .loggers import has_logger
 from .random_ids import random_uuid
-from .role import Role
+from .role import ControlledBy, Role
 
 if TYPE_CHECKING:
     from ..metrics.pieces import MetricsSource
@@ -45,14 +39,19 @@ logger = logging.getLogger(__name__)
 class Standalone(Role):
     """One broker, one controller, one process."""
 
-    metadata: MetadataService
-
-    def __init__(self, config: ServerConfig, cluster_id: str | None, bound: Sequence[BoundListener]) -> None:
+    def __init__(
+        self,
+        config: ServerConfig,
+        cluster_id: str | None,
+        bound: Sequence[BoundListener],
+        check_listeners: Callable[[Mapping[str, str]], None],
+    ) -> None:
         """``cluster_id``: for a new data directory; None takes a random one. ``bound``: the listeners, which are bound
-        before :meth:`open`."""
+        before :meth:`open`. ``check_listeners``: as for :class:`.Controller`."""
         self._config = config
         self._cluster_id = cluster_id
         self._bound = bound
+        self._check_listeners = check_listeners
         self._endpoints: Sequence[Endpoint] = ()
 
     @property
@@ -60,11 +59,11 @@ class Standalone(Role):
         """The epoch of this broker's registration; -1 before it."""
         return self._lifecycle.broker_epoch
 
-    async def open(self, log_dirs: LogDirectories, endpoints: Sequence[Endpoint], now_ms: int) -> None:
+    async def open(self, log_dirs: LogDirectories, endpoints: Sequence[Endpoint], now_ms: int) -> ControlledBy:
         """Formats new directories, reads the metadata log (in ``metadata.log.dir``, or in the first directory)."""
         ids = identify(log_dirs, random_uuid)
         config = self._config
-        metadata = self.metadata = MetadataService.open(
+        metadata = self._metadata = MetadataService.open(
             log_dirs.metadata,
             config,
             directory_id=ids[0],
@@ -74,25 +73,28 @@ class Standalone(Role):
         )
         format_new(log_dirs, ids, metadata.cluster_id, metadata.node_id)
         self._endpoints = endpoints
-        controller = self.controller = Controller(
+        controller = Controller(
             config.node_id,
             config,
             random_uuid,
             log_dirs.shortage_in,
+            check_listeners=self._check_listeners,
             has_logger=has_logger,
             endpoints_under=self._endpoints_under,
         )
-        self.topic_creator = AutoTopicCreation(metadata, controller)
-        self.producer_ids = ProducerIds(metadata, controller)
-        self.reports = OwnReports(metadata, controller)
         self._lifecycle = BrokerLifecycle(metadata, controller)
-
-    def stop_waiting(self) -> None:
-        """Does nothing: no method of this role waits."""
+        self._topic_creator = AutoTopicCreation(metadata, controller)
+        return ControlledBy(
+            metadata=metadata,
+            controller=controller,
+            topic_creator=self._topic_creator,
+            producer_ids=ProducerIds(metadata, controller),
+            reports=OwnReports(metadata, controller),
+        )
 
     def register(self, log_dirs: LogDirectories, now_ms: int) -> None:
         """Registers, elects, and creates the offsets topic, which is ready before the first group."""
-        metadata = self.metadata
+        metadata = self._metadata
         self._lifecycle.start(
             self._advertised(),
             now_ms,
@@ -101,11 +103,11 @@ class Standalone(Role):
             cordoned=log_dirs.cordoned_ids,
             lies_in=log_dirs.replicas(LocalReplicas(metadata.image, metadata.node_id).topic_id),
         )
-        self.topic_creator.ensure(OFFSETS_TOPIC, now_ms)
+        self._topic_creator.ensure(OFFSETS_TOPIC, now_ms)
 
     def _advertised(self) -> Sequence[Endpoint]:
         """The addresses for clients: of the dynamic ``advertised.listeners``, if one is set and still fits."""
-        metadata = self.metadata
+        metadata = self._metadata
         text = metadata.image.config_of(ResourceType.BROKER, str(metadata.node_id)).get(ADVERTISED)
         try:
             return self._endpoints_under(text)
@@ -122,30 +124,10 @@ class Standalone(Role):
         except (ConfigError, BindError) as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, " ".join(str(error).splitlines())) from error
 
-    async def activate(self) -> None:
-        """Does nothing: :meth:`register` has unfenced this broker."""
-
-    async def announce(self, replica: Replica, directory_id: bytes) -> None:
-        """Does nothing: :meth:`assign` writes the new directory to the metadata at the end of the move."""
-
     def assign(self, lies_in: Mapping[Replica, bytes], now_ms: int) -> None:
         """Records that replicas have moved to other directories. Raises KafkaError."""
-        metadata = self.metadata
+        metadata = self._metadata
         metadata.commit(assignment_records(metadata.image, metadata.node_id, lies_in), now_ms)
-
-    def refuses_in(self, directory_ids: Set[bytes]) -> None:
-        """Does nothing: no other broker could lead."""
-
-    def replication(self, group_commit: GroupCommit) -> ReplicaFollowing | None:
-        """There are no other brokers."""
-        return None
-
-    def leaders(self, slices: Slices) -> Leaders | None:
-        """There are no other brokers."""
-        return None
-
-    def route(self, broker: Broker, dispatcher: Dispatcher) -> None:
-        """Does nothing: this broker answers all requests itself."""
 
     def metrics(self) -> "Sequence[MetricsSource]":
         """The metrics of the broker's state, which is RUNNING from the first metrics to the last, and of the
@@ -154,14 +136,8 @@ class Standalone(Role):
         from ..metrics.broker_state_metric import BrokerStateMetric
         from ..metrics.controller_metrics import ControllerMetrics
 
-        return [BrokerStateMetric(lambda: BrokerState.RUNNING), ControllerMetrics(lambda: self.metadata.image)]
-
-    async def leave(self) -> None:
-        """Does nothing: no other broker could take over."""
+        return [BrokerStateMetric(lambda: BrokerState.RUNNING), ControllerMetrics(lambda: self._metadata.image)]
 
     async def close(self, now_ms: int) -> None:
         """Writes the records of a stop."""
         self._lifecycle.stop(now_ms)
-
-    def abort(self) -> None:
-        """Does nothing: this role has no tasks."""

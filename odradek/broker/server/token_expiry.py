@@ -1,7 +1,6 @@
-"""Delegation tokens in a running broker: their HMACs from the start on, and the removal of expired ones.
+"""Removes expired delegation tokens.
 
-Shell. Never does: deciding which token has expired. Source: ``DelegationTokenPublisher``,
-``QuorumController.sweepExpiredDelegationTokens``.
+Shell. Never does: deciding which token has expired. Source: ``QuorumController.sweepExpiredDelegationTokens``.
 """
 
 import logging
@@ -15,20 +14,7 @@ from .broker import Broker
 
 logger = logging.getLogger(__name__)
 
-SECRET_KEY = "delegation.token.secret.key"
 INTERVAL_KEY = "delegation.token.expiry.check.interval.ms"
-
-
-def know_tokens(broker: Broker) -> None:
-    """Computes the HMACs of the metadata's tokens, if tokens are enabled. 3 us for each token."""
-    secret_key = broker.static_config[SECRET_KEY]
-    if not secret_key:
-        return
-    from ..metadata.image.token_hmacs import TokenHmacs  # a plain broker does not need it
-
-    tokens = broker.metadata.image.delegation_tokens
-    broker.token_hmacs = TokenHmacs(secret_key)
-    broker.token_hmacs.update(tokens, tokens)
 
 
 def remove_expired_tokens(broker: Broker, timers: LoopTimers, clock_ms: Callable[[], int]) -> None:

@@ -27,6 +27,15 @@ class LoopTimers:
         """The loop's monotonic clock in milliseconds."""
         return int(self._loop.time() * 1000)
 
+    def every(self, interval_ms: int, work: Callable[[], object], first_ms: int | None = None) -> None:
+        """Runs ``work`` every ``interval_ms``, for the first time after ``first_ms``; None: after one interval."""
+
+        def run() -> None:
+            self.schedule(interval_ms, run)
+            work()
+
+        self.schedule(interval_ms if first_ms is None else first_ms, run)
+
     def schedule(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle:
         """Calls ``callback`` after ``delay_ms`` (rounded up to a tick); the handle cancels it."""
         deadline_ms = int(self.time_s() * 1000) + (delay_ms if delay_ms > 0 else 0)

@@ -1,11 +1,11 @@
-"""The process that runs one cleaning round: `python -m odradek.storage.compaction.worker`.
+"""The process that runs one cleaning round: `python -m odradek.storage.compaction.worker VERSION`.
 
-Reads one pickled order from its input and writes one pickled answer to its output. The broker that started it is the
-other end of both. Never does: outliving the broker, since then two processes could write the same `.cleaned` files. Why
-a process: decoding records holds the interpreter's lock. Beside a thread that decodes, the broker answered a small
-Produce in 6.4 ms at the median instead of 0.5 (1.0 with a shorter switch interval and pauses, which double the time of
-the round); beside this process in 0.4. It costs less than 20 MB and about 0.2 s for each round. Source: Kafka's
-CleanerThread.
+Reads one pickled order from its input and writes one pickled answer to its output. The argument is the version of the
+broker. The broker that started it is the other end of both. Never does: outliving the broker, since then two processes
+could write the same `.cleaned` files. Why a process: decoding records holds the interpreter's lock. Beside a thread
+that decodes, the broker answered a small Produce in 6.4 ms at the median instead of 0.5 (1.0 with a shorter switch
+interval and pauses, which double the time of the round); beside this process in 0.4. It costs less than 20 MB and about
+0.2 s for each round. Source: Kafka's CleanerThread.
 """
 
 import os
@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+from odradek import __version__
 from odradek.protocol.errors import KafkaError
 
 from ..errors import CorruptIndexError
@@ -25,18 +26,29 @@ from .pace import Pace
 NICENESS = 10
 PR_SET_PDEATHSIG = 1
 
+OTHER_VERSION = (
+    "odradek {installed} was installed while a broker of version {running} runs. "
+    "Restart the broker: it cleans no log until then"
+)
 Answer = tuple[CleaningOutcome | None, str]
 """The outcome and an empty text, or None and the error."""
 
 
 def main() -> None:
-    """Reads an order from standard input, runs it, and writes the answer to standard output."""
+    """Reads an order from standard input, runs it, and writes the answer to standard output.
+
+    The argument is the broker's version. After an upgrade under a running broker, this code has another one.
+    """
     _die_with_parent()
     os.nice(NICENESS)
-    source = sys.stdin.buffer
-    order: CleaningOrder = pickle.load(source)
-    threading.Thread(target=_exit_at_end_of_input, daemon=True).start()
-    pickle.dump(answer(order), sys.stdout.buffer)
+    [version] = sys.argv[1:]
+    if version != __version__:
+        result: Answer = None, OTHER_VERSION.format(installed=__version__, running=version)
+    else:
+        order: CleaningOrder = pickle.load(sys.stdin.buffer)
+        threading.Thread(target=_exit_at_end_of_input, daemon=True).start()
+        result = answer(order)
+    pickle.dump(result, sys.stdout.buffer)
     sys.stdout.buffer.flush()
     os._exit(0)  # the thread that waits for the input's end would block a normal exit
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from odradek.broker.coordinator.partition_log import ACKS_ALL, ACKS_LEADER, CoordinatorTraffic, PartitionLog
+from odradek.broker.coordinator.partition_log import ACKS_ALL, ACKS_LEADER, PartitionLog
 from odradek.broker.metadata.image.image import BrokerRegistration, PartitionImage
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.isr import InSyncReplicas
@@ -61,14 +61,14 @@ def batch() -> bytes:
 def test_transactions_are_refused_below_the_minimum_isr_before_the_append(partition: Partition) -> None:
     """``TransactionLog.ENFORCED_REQUIRED_ACKS`` is -1."""
     with pytest.raises(KafkaError) as refusal:
-        PartitionLog(partition, ACKS_ALL, CoordinatorTraffic()).append(batch(), 0)
+        PartitionLog(partition, ACKS_ALL).append(batch(), 0)
     assert refusal.value.error_code is ErrorCode.NOT_ENOUGH_REPLICAS
     assert partition.log.log_end_offset == 0
 
 
 def test_groups_are_appended_below_the_minimum_isr_and_wait(partition: Partition) -> None:
     """``CoordinatorPartitionWriter`` appends with acks=1, and the high watermark does not advance."""
-    log = PartitionLog(partition, ACKS_LEADER, CoordinatorTraffic())
+    log = PartitionLog(partition, ACKS_LEADER)
     outcomes: list[ErrorCode] = []
     assert log.append(batch(), 0) == 0
     log.when_durable(outcomes.append)
@@ -78,4 +78,4 @@ def test_groups_are_appended_below_the_minimum_isr_and_wait(partition: Partition
 
 def test_partition_without_followers_has_no_minimum(partition: Partition) -> None:
     partition.resign()
-    assert PartitionLog(partition, ACKS_ALL, CoordinatorTraffic()).append(batch(), 0) == 0
+    assert PartitionLog(partition, ACKS_ALL).append(batch(), 0) == 0

@@ -8,6 +8,7 @@ import pytest
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.dispatch import Dispatcher
+from odradek.broker.dispatch.metering import Metering
 from odradek.broker.metrics.request_meters import ApiMeter, RequestMeters
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.waiting import Waiting
@@ -48,10 +49,10 @@ class ConnectionAlone:
 
 def served(handler: Any) -> tuple[ApiMeter, ConnectionAlone]:
     """Lets a handler serve one Heartbeat. Returns what was counted."""
-    dispatcher = Dispatcher(None, time.monotonic, ServerConfig.load(None, [], {}))
-    dispatcher.override_handlers({ApiKey.HEARTBEAT: handler})
     meters = RequestMeters()
-    dispatcher.measure(meters, Waiting())
+    config = ServerConfig.load(None, [], {})
+    dispatcher = Dispatcher(None, time.monotonic, config, metering=Metering(meters, Waiting()))
+    dispatcher.override_handlers({ApiKey.HEARTBEAT: handler})
     connection = ConnectionAlone()
     frame = memoryview(encode_request(HeartbeatRequest("g", 1, "m"), VERSION, 7, "someone"))[4:]
     dispatcher.dispatch(cast("Connection", connection), frame, True)

@@ -7,9 +7,9 @@ from typing import get_type_hints
 
 import pytest
 
+from odradek.broker.api.parts import AllParts
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.dispatch.served import ANNOUNCED, DISABLED, SERVED, handler
-from odradek.broker.server.broker import Broker
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.show.show import apis
 
@@ -38,9 +38,11 @@ def test_the_documentation_lists_what_is_refused() -> None:
 
 @pytest.mark.parametrize("api_key", SERVED, ids=SERVED.get)
 def test_a_handler_says_what_it_takes(api_key: int) -> None:
-    """The dispatcher calls handlers as ``Any``, so mypy only checks handlers with these types."""
-    broker, request, context = list(get_type_hints(handler(api_key)).values())[:3]
-    assert (broker, context) == (Broker, RequestContext)
+    """The dispatcher calls handlers as ``Any``, so mypy only checks handlers with these types. It checks that the
+    broker has :class:`.AllParts`."""
+    parts, request, context = list(get_type_hints(handler(api_key)).values())[:3]
+    assert parts in AllParts.__mro__
+    assert context is RequestContext
     request_class = api(api_key).request_class()
     # The body of an ApiVersions request whose version is unknown is not read.
     assert request == (request_class | None if api_key == ApiKey.API_VERSIONS else request_class)

@@ -63,7 +63,7 @@ class CountedLoop:
 def serve(service: MetadataService) -> CountedLoop:
     """Makes a service work in slices from now on."""
     loop = CountedLoop()
-    service.run = loop.slices.start
+    service.run_with(loop.slices.start)
     return loop
 
 

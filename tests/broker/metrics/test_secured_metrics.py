@@ -84,7 +84,9 @@ async def test_a_changed_certificate_is_served_and_a_bad_one_is_not(
     server = BrokerServer(ServerConfig.load(None, [f"{key}={text}" for key, text in keys.items()], {}))
     running = await server.start()
     try:
-        tls, port = running.background.metrics_tls, running.background.metrics_port
+        metrics = running.parts.metrics
+        assert metrics is not None
+        tls, port = metrics.tls, metrics.port
         assert tls is not None
         assert port is not None
         before = await serial(port)

@@ -4,7 +4,7 @@ import asyncio
 import errno
 import os
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pytest
 
 from odradek.broker.metadata.image.image import PartitionImage, TopicImage
 from odradek.broker.replicas.group_commit import GroupCommit
-from odradek.broker.replicas.hosted_replicas import HOSTING, HostedReplicas
+from odradek.broker.replicas.hosted_replicas import HOSTING, HostedReplicas, not_again
 from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.common.steps import run_to_end
@@ -42,7 +42,9 @@ def led_by(node_id: int, leader_epoch: int = 0) -> PartitionImage:
 
 
 @asynccontextmanager
-async def hosting_in(directory: Path, files: Files | None = None) -> AsyncIterator[tuple[Partitions, HostedReplicas]]:
+async def hosting_in(
+    directory: Path, files: Files | None = None, host_again: Callable[[bytes, int], None] = not_again
+) -> AsyncIterator[tuple[Partitions, HostedReplicas]]:
     """The partitions and the replica host of a broker with this log directory."""
     directories = LogDirectories.open([directory], lambda _: files or Files())
     directories.metadata.format("cluster", NODE, DIRECTORY_ID)
@@ -51,7 +53,9 @@ async def hosting_in(directory: Path, files: Files | None = None) -> AsyncIterat
     partitions = Partitions()
     yield (
         partitions,
-        HostedReplicas(directories, partitions, lambda _: LogConfig(), lambda: NOW_MS, group_commit, NODE),
+        HostedReplicas(
+            directories, partitions, lambda _: LogConfig(), lambda: NOW_MS, group_commit, NODE, host_again=host_again
+        ),
     )
     timers.close()
     await group_commit.stop()
@@ -115,14 +119,14 @@ async def test_a_follower_that_leads_during_an_unfinished_truncation_goes_on_whe
 ) -> None:
     """Without one (ENFILE) the partition can't begin its epoch. It is hosted again, and appends in the new epoch."""
     files = NoDescriptors()
-    async with hosting_in(tmp_path, files) as (partitions, hosting):
+    again: list[tuple[bytes, int]] = []
+    host_again = lambda topic_id, index: again.append((topic_id, index))  # noqa: E731
+    async with hosting_in(tmp_path, files, host_again) as (partitions, hosting):
         topic = TopicImage("t", b"t" * 16, {0: led_by(NODE, 1)})
         run_to_end(hosting.host_topic(topic))
         log = partitions.get("t", 0).log
         for offset in range(4):
             log.append_as_follower(record(offset, 1), NOW_MS)
-        again: list[tuple[bytes, int]] = []
-        hosting.host_again = lambda topic_id, index: again.append((topic_id, index))
         pending = log.begin_truncation(2)
         assert pending is not None
         files.is_exhausted = True

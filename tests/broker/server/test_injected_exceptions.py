@@ -174,7 +174,7 @@ def handles(handler: logging.Handler) -> Iterator[None]:
 
 def lack_descriptors(patch: pytest.MonkeyPatch) -> None:
     """The partition 1 of each topic of the load finds no descriptor, until it is to be hosted later."""
-    opened, host_later = FilesUnderTest.open, BrokerMetadataPublisher._host_later
+    opened, host_later = FilesUnderTest.open, BrokerMetadataPublisher.host_later
     lacking: set[Path] = set()
     refused: set[Path] = set()
 
@@ -193,7 +193,7 @@ def lack_descriptors(patch: pytest.MonkeyPatch) -> None:
         host_later(publisher, topic_id, index)
 
     patch.setattr(FilesUnderTest, "open", lacks)
-    patch.setattr(BrokerMetadataPublisher, "_host_later", later)
+    patch.setattr(BrokerMetadataPublisher, "host_later", later)
 
 
 def kinds() -> set[str]:

@@ -1,68 +1,74 @@
 """A broker with only the parts that a test needs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, get_type_hints
 
 from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.fetch.session import FetchSessionCache
 from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.metadata.controller.auto_topic_creation import AutoTopicCreation
 from odradek.broker.metadata.controller.controller import Controller
 from odradek.broker.metadata.controller.producer_ids import ProducerIds
 from odradek.broker.metadata.image.image import MetadataImage
+from odradek.broker.metadata.image.token_hmacs import TokenHmacs
+from odradek.broker.metadata.publisher.controller_link import ProducerIdSource, TopicCreator
+from odradek.broker.metadata.publisher.published import PublishedMetadata
 from odradek.broker.metadata.publisher.service import MetadataService
+from odradek.broker.metrics.topic_meters import TopicMeters
+from odradek.broker.replicas.moves import ReplicaMoves
 from odradek.broker.replicas.partitions import Partitions
-from odradek.broker.replicas.record_work import RecordWork
-from odradek.broker.server.broker import Broker
+from odradek.broker.replicas.record_work import ChargedRecordWork, RecordWork
+from odradek.broker.security.authorization.standard_authorizer import StandardAuthorizer
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.slices import Slices
 from odradek.broker.transactions.coordinator import TransactionCoordinator
+from odradek.storage.directory.log_directories import LogDirectories
 
 
-class PartialBroker(Broker):
-    """A broker for handlers that was never started. A handler that uses a missing part gets AttributeError."""
+class PartialBroker:
+    """A broker for handlers that was never started (:class:`.AllParts`). A handler that uses a missing part gets
+    AttributeError."""
 
-    def __init__(
-        self,
-        *,
-        config: ServerConfig | None = None,
-        metadata: MetadataService | None = None,
-        controller: Controller | None = None,
-        auto_topic_creation: AutoTopicCreation | None = None,
-        producer_ids: ProducerIds | None = None,
-        fetch_sessions: FetchSessionCache | None = None,
-        partitions: Partitions | None = None,
-        group_coordinator: GroupCoordinator | None = None,
-        transaction_coordinator: TransactionCoordinator | None = None,
-        timers: LoopTimers | None = None,
-        slices: Slices | None = None,
-    ) -> None:
-        # Does not call the constructor of Broker, which needs every part.
+    metadata: PublishedMetadata
+    own_metadata: MetadataService
+    controller: Controller
+    auto_topic_creation: TopicCreator
+    producer_ids: ProducerIdSource
+    partitions: Partitions
+    group_coordinator: GroupCoordinator
+    transaction_coordinator: TransactionCoordinator
+    timers: LoopTimers
+    slices: Slices
+    fetch_sessions: FetchSessionCache
+    log_dirs: LogDirectories
+    replica_moves: ReplicaMoves
+    forwarded_versions: Callable[[], Mapping[int, tuple[int, int]]] = dict
+    security_protocols: Mapping[str, str]
+    authorizer: StandardAuthorizer | None = None
+    token_hmacs: TokenHmacs | None = None
+    topic_meters: TopicMeters | None = None
+    is_cluster_member = False
+    fetch_check_crcs = False
+
+    def __init__(self, *, config: ServerConfig | None = None, **parts: Any) -> None:
+        """``parts``: by the names above."""
         self.config = config or ServerConfig.load(None, [], {})
         self.static_config = self.config
-        self.record_work = RecordWork()
         self.fetch_max_bytes = self.config.get_int("fetch.max.bytes")
-        self.fetch_check_crcs = False
-        self.topic_meters = None
-        if metadata is not None:
-            self.metadata = metadata
-        if controller is not None:
-            self.controller = controller
-        if auto_topic_creation is not None:
-            self.auto_topic_creation = auto_topic_creation
-        if producer_ids is not None:
-            self.producer_ids = producer_ids
-        if fetch_sessions is not None:
-            self.fetch_sessions = fetch_sessions
-        if partitions is not None:
-            self.partitions = partitions
-        if group_coordinator is not None:
-            self.group_coordinator = group_coordinator
-        if transaction_coordinator is not None:
-            self.transaction_coordinator = transaction_coordinator
-        if timers is not None:
-            self.timers = timers
-        if slices is not None:
-            self.slices = slices
+        self.record_work = RecordWork()
+        unknown = parts.keys() - get_type_hints(PartialBroker).keys()
+        assert not unknown, f"no handler needs {unknown}"
+        for name, part in parts.items():
+            setattr(self, name, part)
+        if isinstance(metadata := parts.get("metadata"), MetadataService):
+            self.own_metadata = metadata
+
+    def record_work_for(self, context: RequestContext) -> RecordWork:
+        """As in the broker."""
+        if context.charge is None:
+            return self.record_work
+        return ChargedRecordWork(self.record_work, context.charge.on_thread)
 
 
 class ImageOnly(MetadataService):

@@ -24,6 +24,8 @@ from .turns import Turns
 
 logger = logging.getLogger(__name__)
 
+RunSteps = Callable[[Iterator[object], Callable[[Exception], None]], object]
+"""Runs the steps of a change, and calls back with the exception of a step (``Slices.start``)."""
 Subscriber = Callable[[MetadataImage, MetadataDelta], Iterator[None]]
 RECORDS_A_STEP = 64
 """The number of records replayed in one step: up to 5 us each."""
@@ -50,10 +52,7 @@ class PublishedMetadata:
         """The image for readers: a new, immutable one after each change."""
         self.cluster_id = cluster_id
         self.node_id = config.node_id
-        self.run: Callable[[Iterator[object], Callable[[Exception], None]], object] = run_at_once
-        """Runs the steps of a change, and calls back with the exception of a step: ``Slices.start`` when the broker
-        serves; before that, all steps at once.
-        """
+        self._run: RunSteps = run_at_once
         self.turns = Turns()
         """The queue of changes."""
         self.log = log
@@ -66,6 +65,14 @@ class PublishedMetadata:
         """The number of changes in the log that are not in the image yet."""
         self._preparers: list[Subscriber] = []
         self._subscribers: list[Subscriber] = []
+
+    def run(self, steps: Iterator[object], failed: Callable[[Exception], None]) -> None:
+        """Runs the steps of a change; calls ``failed`` with the exception of a step."""
+        self._run(steps, failed)
+
+    def run_with(self, run: RunSteps) -> None:
+        """Runs the steps of changes with ``run`` from now on. Before that, all steps of a change run at once."""
+        self._run = run
 
     def check_feature_levels(self) -> None:
         """Raises ConfigError if the log finalised a level that this broker does not support."""

@@ -6,7 +6,7 @@
 
 Shell: appends the records of a decision, flushes, replays, calls the subscribers, and then answers. Never does:
 deciding what a change consists of (:mod:`..controller` does). All steps of a change run in slices of the event loop
-(:attr:`PublishedMetadata.run`). One change runs at a time, the next ones wait for their turn.
+(:meth:`PublishedMetadata.run`). One change runs at a time, the next ones wait for their turn.
 Source: QuorumController.
 """
 
@@ -54,9 +54,12 @@ class MetadataService(PublishedMetadata):
     ) -> None:
         """``directory_id``: the id of the directory that holds the metadata log."""
         super().__init__(log, config, cluster_id, directory_id, now_ms)
-        self.refusal: str | None = None
-        """Why clients may not change the metadata; None if they may."""
+        self._refusal: str | None = None
         self.controller_endpoint = controller_endpoint(config)
+
+    def refuse_changes(self, reason: str) -> None:
+        """Refuses all changes from now on, for directories that are served read-only."""
+        self._refusal = reason
 
     @classmethod
     def open(
@@ -114,7 +117,7 @@ class MetadataService(PublishedMetadata):
         """Decides and carries out a change after the earlier changes are done. Then calls ``done``.
 
         The change is carried out even if the client disconnects. ``done`` gets POLICY_VIOLATION if the change has more
-        records than Kafka writes for one request, or if clients may not change the metadata (:attr:`refusal`).
+        records than Kafka writes for one request, or if clients may not change the metadata (:meth:`refuse_changes`).
         Otherwise it gets the error of the decision or of the disk.
         """
 
@@ -163,8 +166,8 @@ class MetadataService(PublishedMetadata):
 
     def carry_out(self, decision: Decision[Response], now_ms: int) -> Steps[Response]:
         """Commits a decision's records and returns its response. The caller has the turn. Raises KafkaError."""
-        if self.refusal is not None and decision.records:
-            raise KafkaError(ErrorCode.POLICY_VIOLATION, self.refusal)
+        if self._refusal is not None and decision.records:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, self._refusal)
         if len(decision.records) > MAX_RECORDS_PER_USER_OPERATION:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
         if decision.records:

@@ -28,7 +28,6 @@ from ...config.server_config import ServerConfig
 from ...metrics.cleaner_state import CleanerState, RoundStats
 from ...timers.work import KindOfWork
 from .worker import carry_out_round
-from .worker_code import WorkerCode
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +53,6 @@ class LogCleaner:
         directories: Sequence[LogDirectory],
         config: Callable[[], ServerConfig],
         clock_ms: Callable[[], int],
-        worker_code: WorkerCode,
         others_a_step: int = OTHERS_A_STEP,
     ) -> None:
         """``config`` returns the broker's current configuration; ``clock_ms``: milliseconds since the epoch;
@@ -64,7 +62,6 @@ class LogCleaner:
         self._directories = directories
         self._config = config
         self._clock_ms = clock_ms
-        self._worker_code = worker_code
         self._others_a_step = others_a_step
         self._rounds: set[asyncio.Task[None]] = set()
         self._written: dict[LogDirectory, dict[TopicPartition, int]] = {}
@@ -245,7 +242,7 @@ class LogCleaner:
         round_ = LiveRound(log, to_clean.offsets, now_ms, self._limits())
         is_done = False
         try:
-            outcome = await carry_out_round(round_, self._worker_code)
+            outcome = await carry_out_round(round_)
             for group in outcome.groups:
                 round_.stage(group)
                 await CLEANER.awaited_on_thread(round_.sync)

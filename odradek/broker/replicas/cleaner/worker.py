@@ -11,13 +11,13 @@ import threading
 import time
 from asyncio.subprocess import PIPE
 
+from odradek import __version__
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.compaction.live_round import LiveRound
 from odradek.storage.compaction.order import CleaningOrder, CleaningOutcome, carry_out
 from odradek.storage.compaction.pace import CleaningStoppedError, Pace
 
 from ...timers.work import KindOfWork
-from .worker_code import WorkerCode
 
 WORKER = KindOfWork("log-cleaner-worker", "cleans one log, on a thread or in a process")
 
@@ -25,7 +25,7 @@ THREAD_BYTES = 1 << 20
 """Rounds of at most this size run on a thread: about 60 ms of work, less than the start of a process takes."""
 
 
-async def carry_out_round(round_: LiveRound, worker_code: WorkerCode) -> CleaningOutcome:
+async def carry_out_round(round_: LiveRound) -> CleaningOutcome:
     """Runs the slow part of a round. It ends early if the round is interrupted or the caller is cancelled.
 
     Raises CleaningStoppedError, KafkaError (damage), CorruptIndexError, OSError.
@@ -33,7 +33,7 @@ async def carry_out_round(round_: LiveRound, worker_code: WorkerCode) -> Cleanin
     order = round_.order
     if sum(size for base, size in order.segments if base < order.offsets.first_uncleanable_offset) <= THREAD_BYTES:
         return await _on_thread(round_)
-    return await _in_process(round_, worker_code)
+    return await _in_process(round_)
 
 
 async def _on_thread(round_: LiveRound) -> CleaningOutcome:
@@ -50,15 +50,15 @@ async def _on_thread(round_: LiveRound) -> CleaningOutcome:
         raise
 
 
-async def _in_process(round_: LiveRound, worker_code: WorkerCode) -> CleaningOutcome:
+async def _in_process(round_: LiveRound) -> CleaningOutcome:
     """Runs the round in a process. If it must stop, kills the process and waits for its end."""
-    arguments, modules = worker_code.command()
-    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdin=PIPE, stdout=PIPE)
+    command = (sys.executable, "-m", "odradek.storage.compaction.worker", __version__)
+    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
     stopped = asyncio.Event()
     round_.on_interrupt = stopped.set
     if round_.is_interrupted:
         stopped.set()
-    answer = WORKER.awaited(_ask(process, modules, round_.order))
+    answer = WORKER.awaited(_ask(process, round_.order))
     interruption = WORKER.awaited(stopped.wait())
     try:
         await asyncio.wait([answer, interruption], return_when=asyncio.FIRST_COMPLETED)
@@ -73,10 +73,10 @@ async def _in_process(round_: LiveRound, worker_code: WorkerCode) -> CleaningOut
         await process.wait()
 
 
-async def _ask(process: asyncio.subprocess.Process, modules: bytes, order: CleaningOrder) -> CleaningOutcome:
+async def _ask(process: asyncio.subprocess.Process, order: CleaningOrder) -> CleaningOutcome:
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(modules + pickle.dumps(order))
+    process.stdin.write(pickle.dumps(order))
     await process.stdin.drain()
     data = await process.stdout.read()  # the input stays open: closing it would end the process
     if not data:

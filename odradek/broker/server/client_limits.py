@@ -1,0 +1,50 @@
+"""The quotas of clients in a running broker. Without quotas in the metadata, nothing is imported for them.
+
+Owns: the moment at which quotas are first enforced. Never does: enforcing (:mod:`.quota_enforcement`). Source:
+``DynamicClientQuotaPublisher``.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from ..dispatch.dispatch import Dispatcher
+from ..metadata.image.image import ClientQuotaEntity, MetadataImage
+from .broker import Broker
+
+if TYPE_CHECKING:
+    from .quota_enforcement import QuotaEnforcement
+
+
+class ClientLimits:
+    """The quotas in force."""
+
+    def __init__(self, broker: Broker, dispatcher: Dispatcher) -> None:
+        """Nothing is limited before :meth:`start`."""
+        self._broker = broker
+        self._dispatcher = dispatcher
+        self._has_started = False
+        self.enforcement: QuotaEnforcement | None = None
+        """None before there are quotas."""
+
+    def start(self, image: MetadataImage) -> None:
+        """Enforces the quotas of the image, before connections are accepted."""
+        self._has_started = True
+        if image.client_quotas:
+            self.update(image.client_quotas, image.client_quotas)
+
+    def update(
+        self,
+        quotas: Mapping[ClientQuotaEntity, Mapping[str, float]],
+        changed: Collection[ClientQuotaEntity],
+    ) -> None:
+        """Applies the quotas of the ``changed`` entities. ``quotas``: all quotas of the metadata."""
+        if not self._has_started:
+            return
+        if self.enforcement is None:
+            from .quota_enforcement import QuotaEnforcement
+
+            broker = self._broker
+            self.enforcement = QuotaEnforcement(
+                broker.config, self._dispatcher, broker.connections.quotas, broker.timers
+            )
+        self.enforcement.update(quotas, changed)

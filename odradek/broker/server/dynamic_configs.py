@@ -1,0 +1,84 @@
+"""The configuration of a running broker: that of its file, under the dynamic configs of the metadata.
+
+Owns: the current configuration, and the limits on connections that follow from it. Never does: I/O, writing configs.
+Source: ``DynamicBrokerConfig``.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from ..config.connection_limits import UNLIMITED, limits_of_broker, limits_of_listener
+from ..config.server_config import ServerConfig
+from ..metadata.image.image import MetadataDelta, MetadataImage, ResourceType
+from ..network.connection_quotas import ConnectionQuotas
+
+if TYPE_CHECKING:
+    from ..quotas.creation_rates import CreationRates
+
+logger = logging.getLogger(__name__)
+
+
+class DynamicConfigs:
+    """A broker's configuration while it runs."""
+
+    def __init__(self, static: ServerConfig, image: MetadataImage, node_id: int, limits: ConnectionQuotas) -> None:
+        """``static``: the configuration from the file. ``limits``: gets the limits of the current configuration."""
+        self.static = static
+        self.current = static
+        """The configuration with dynamic configs."""
+        self._node_id = node_id
+        self._limits = limits
+        self.update(image)
+
+    def changed(self, image: MetadataImage, delta: MetadataDelta) -> bool:
+        """Applies changed dynamic configs. Returns whether any changed."""
+        names = ("", str(self._node_id))
+        if not any((ResourceType.BROKER, name) in delta.changed_configs for name in names):
+            return False
+        self.update(image)
+        return True
+
+    def update(self, image: MetadataImage) -> None:
+        """Computes the current configuration.
+
+        Logs the keys that were set or changed without effect here, as a start does for those of the file.
+        """
+        before = self.current.originals
+        self.current = config = config_under(image, self.static, self._node_id)
+        changed = {key for key, text in config.originals.items() if before.get(key) != text}
+        if unused := sorted(changed & set(config.keys_without_effect())):
+            logger.info("these dynamic configs of Apache Kafka have no effect in this broker: %s", ", ".join(unused))
+        entries = (config["max.connections.per.ip.overrides"] or "").split(",")
+        overrides = dict(entry.rsplit(":", 1) for entry in entries if entry)
+        listeners = [*config.listeners, *config.controller_listeners]
+        limits = {listener.name: limits_of_listener(config, listener.name) for listener in listeners}
+        of_broker = limits_of_broker(config)
+        limits_rates = any(limit.max_rate < UNLIMITED for limit in (of_broker, *limits.values()))
+        measures_rates = limits_rates or bool(config.get_string("odradek.metrics.listener"))
+        self._limits.limit(
+            of_broker,
+            limits,
+            protected=self._protected_listener,
+            new_rates=self._new_rates if measures_rates else None,
+            max_connections_per_ip=config.get_int("max.connections.per.ip"),
+            max_connections_per_ip_overrides={host.strip(): int(limit) for host, limit in overrides.items()},
+        )
+
+    @property
+    def _protected_listener(self) -> str | None:
+        """The inter-broker listener, if the broker has other listeners."""
+        return self.current.inter_broker_listener_name if len(self.current.listeners) > 1 else None
+
+    def _new_rates(self) -> "CreationRates":
+        from ..quotas.client_quota import QuotaWindows
+        from ..quotas.creation_rates import CreationRates  # few brokers limit rates
+
+        samples, size_s = (self.current.get_int(f"quota.window.{what}") for what in ("num", "size.seconds"))
+        names = [listener.name for listener in (*self.current.listeners, *self.current.controller_listeners)]
+        return CreationRates(QuotaWindows(samples, size_s * 1_000), names, self._protected_listener)
+
+
+def config_under(image: MetadataImage, static: ServerConfig, node_id: int) -> ServerConfig:
+    """A broker's configuration: its file, overridden by the dynamic configs of all brokers and its own."""
+    cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id)))
+    return static.with_dynamic(cluster, own) if cluster or own else static
