@@ -169,7 +169,7 @@ def test_a_class_name_stands_for_one_thing() -> None:
 
 @pytest.mark.parametrize("room", ["broker", "storage"])
 def test_no_variable_keeps_an_error_with_its_traceback(room: str) -> None:
-    """Error, traceback, frame and variable would be a cycle; see broker/server/full_collections.py."""
+    """Error, traceback, frame and variable would be a cycle; see broker/server/memory.py."""
     kept = []
     for path in sorted((ROOT / room).rglob("*.py")):
         for handler in ast.walk(ast.parse(path.read_text())):

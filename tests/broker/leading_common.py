@@ -5,8 +5,7 @@ from collections.abc import Callable
 from odradek.broker.metadata.image.image import MetadataImage
 from odradek.broker.metrics.replica_state import IsrChanges
 from odradek.broker.replicas.leading import LeadingCommon, SendChange
-from odradek.broker.replicas.replication_quota import ReplicationQuota
-from odradek.broker.replicas.replication_throttle import LEADER_KEYS, ReplicationThrottle
+from odradek.broker.replicas.replication_throttle import LEADER_KEYS, ReplicationQuota, ReplicationThrottle
 
 
 def leading_common(

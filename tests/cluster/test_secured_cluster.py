@@ -28,8 +28,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from odradek.broker.config.authorizer import STANDARD_AUTHORIZER
-from odradek.broker.network.node_client import NodeClient
-from odradek.broker.network.node_security import NodeSecurity
+from odradek.broker.network.node_client import NodeClient, NodeSecurity
 from odradek.protocol.messages.security import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,

@@ -5,9 +5,8 @@ import tempfile
 from pathlib import Path
 
 from faults.lives import NOW_MS, RECORDS_PER_LIFE, STARTS, SeededLives
-from odradek.broker.metadata.image.corruption import MetadataCorruption
 from odradek.broker.metadata.image.features import levels_problem
-from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.image.image import MetadataCorruption, MetadataDelta, MetadataImage
 from odradek.broker.metadata.image.replay import replay
 from odradek.broker.metadata.log.snapshot import encode_snapshot
 from odradek.broker.server.commands import START_ERRORS

@@ -7,7 +7,7 @@ partition of its name.
 from pathlib import Path
 
 from odradek.broker.coordinator.partitioning import partition_for
-from odradek.broker.groups.offsets.records import offset_commit_record
+from odradek.broker.groups.offsets.store import offset_commit_record
 from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.directory.log_directory import LogDirectory

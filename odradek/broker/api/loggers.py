@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 
 from ..config.describe import ConfigSource, DescribedConfig
+from ..metadata.controller.broker_config_checks import LEVELS, ROOT
 from ..metadata.controller.config_operations import OperationType
-from ..metadata.controller.loggers import LEVELS, ROOT
 from ..metadata.image.image import ResourceType
 
 NAMES = sorted(((number, name) for name, number in LEVELS.items()), reverse=True)

@@ -28,7 +28,7 @@ from odradek.storage.log.append_plan import InspectionNeededError
 from odradek.storage.log.log import AppendOrigin
 
 from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
-from ..metadata.image.current_leaders import CurrentLeaders
+from ..metadata.image.partition_view import CurrentLeaders
 from ..produce.acceptance import Batches, BatchesByPartition, accept, accepted, check, copied, transactional_producer
 from ..produce.transaction import Refusals, join
 from ..produce.work import Grown, Later, PartitionProduceResponse, ProduceWork, refused

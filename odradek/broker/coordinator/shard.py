@@ -21,9 +21,8 @@ from odradek.protocol.records.compression import CompressionType
 
 from ..timers.timers import Timers
 from .batches import batch_of, portions
-from .durable_waits import DurableWaits
+from .durable_waits import DurableWaits, client_error, ends_coordination
 from .effects import NO_PRODUCER_ID, Token
-from .errors import client_error, ends_coordination
 from .interfaces import CoordinatorCore, CoordinatorLog, EffectsOf
 from .loading import load_steps
 from .shard_timers import ShardTimers

@@ -18,7 +18,7 @@ from odradek.protocol.errors import ProtocolError
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
 from ..timers.log_lines import quoted
-from .faulty_frame import FaultyFrame
+from .request_in_service import FaultyFrame
 from .route import Route
 
 INLINE_STEPS = 8

@@ -7,8 +7,8 @@ Owns: nothing. Never does: reading logs, waiting. Invariant: an incremental sess
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchResponse
 
-from ..metadata.image.current_leaders import CurrentLeaders
 from ..metadata.image.image import MetadataImage
+from ..metadata.image.partition_view import CurrentLeaders
 from .partition_read import UNKNOWN_PARTITION_ERRORS, PartitionRead
 from .read import FetchRead
 from .session import FetchContext

@@ -20,10 +20,9 @@ from odradek.protocol.messages.groups import JoinGroupResponse, SyncGroupRespons
 
 from ..coordinator.effects import SetTimer
 from ..metrics.coordinator_counts import GroupCounts
-from .classic.group import ClassicGroup
+from .classic.group import ClassicGroup, GroupState
 from .classic.member import ClassicMember
 from .classic.rebalance import prepare
-from .classic.states import GroupState
 from .classic.timeouts import initial_join_due, join_due, member_expired, sync_due
 from .config import GroupCoordinatorConfig
 from .consumer.topics import GroupTopics, no_topics

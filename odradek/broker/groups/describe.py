@@ -8,10 +8,9 @@ from collections.abc import Generator
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import DeleteGroupsResponse, DescribeGroupsResponse, ListGroupsResponse
 
-from .classic.group import CONSUMER_PROTOCOL_TYPE
+from .classic.group import CONSUMER_PROTOCOL_TYPE, GroupState
 from .classic.member import ClassicMember
 from .classic.records import group_tombstone
-from .classic.states import GroupState
 from .core import GroupCore
 from .effects import GroupEffects
 from .records import CoordinatorRecord

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.protocol.common.steps import Steps
 
 from ..timers.log_lines import quoted
-from .classic.group import ClassicGroup
+from .classic.group import ClassicGroup, GroupState
 from .classic.member import ClassicMember
-from .classic.states import GroupState
 from .core import GroupCore
 
 if TYPE_CHECKING:

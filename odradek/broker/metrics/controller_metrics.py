@@ -9,7 +9,24 @@ from collections.abc import Callable, Iterator
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
-from ..metadata.image.image import MetadataImage
+from ..metadata.image.image import BrokerState, MetadataImage
+
+MEANING = ", ".join(f"{state.value} {state.name}" for state in BrokerState)
+
+
+class BrokerStateMetric:
+    """Shows the state at each request."""
+
+    def __init__(self, state: Callable[[], BrokerState]) -> None:
+        """``state``: the broker's state now."""
+        self._state = state
+
+    def pieces(self) -> Iterator[Metric]:
+        """The metric with its current value."""
+        yield GaugeMetricFamily(
+            "kafka_server_kafkaserver_brokerstate", f"State of this broker: {MEANING}.", value=self._state().value
+        )
+
 
 PREFIX = "kafka_controller_kafkacontroller_"
 

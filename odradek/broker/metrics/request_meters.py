@@ -12,8 +12,7 @@ histograms that Prometheus reads are sums, made when it reads them.
 from collections.abc import Iterator, Sequence
 
 from .error_plan import ErrorPlan, error_plan
-from .times import Times
-from .waits import Waits
+from .waits import Times, Waits
 
 BUCKETS = 26
 """The buckets that Prometheus reads: bucket 25 ends at 33.6 s, and one more holds longer times."""

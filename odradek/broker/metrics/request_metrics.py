@@ -12,8 +12,8 @@ from odradek.protocol.errors import error_name
 
 from .pieces import Sample, in_pieces
 from .request_meters import ApiMeter, RequestMeters, cumulative
-from .times import Times
 from .topic_meters import TopicMeter, TopicMeters
+from .waits import Times
 
 TOPIC_COUNTERS: Sequence[tuple[str, str, Callable[[TopicMeter], int]]] = (
     ("messagesin", "Records that clients and coordinators have written.", lambda meter: meter.messages_in),

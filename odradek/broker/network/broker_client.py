@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from odradek.protocol.messages.structure import Message
 
-from .node_client import NodeClient, NodeUnavailableError, client_at
-from .node_security import PLAINTEXT, NodeSecurity
+from .node_client import PLAINTEXT, NodeClient, NodeSecurity, NodeUnavailableError, client_at
 
 Response = TypeVar("Response", bound=Message)
 

@@ -18,9 +18,8 @@ from odradek.protocol.framing.frames import NOTHING, REQUESTS, UNAUTHENTICATED, 
 from odradek.protocol.security.acl import ANONYMOUS
 
 from ..timers.slices import Slices
-from .request_order import FRAMES_A_TURN, RequestOrder
+from .request_order import FRAMES_A_TURN, RequestOrder, SocketReading
 from .response_writer import Part, writer_of
-from .socket_reading import SocketReading
 from .turns import SharedTurns
 
 if TYPE_CHECKING:

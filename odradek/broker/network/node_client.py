@@ -12,8 +12,8 @@ it is sent.
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Coroutine
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
@@ -25,7 +25,26 @@ from odradek.protocol.records.buffers import Buffer
 
 from ..timers.work import KindOfWork
 from .node_connection import NodeConnection
-from .node_security import PLAINTEXT, NodeSecurity
+
+if TYPE_CHECKING:
+    import ssl
+
+    from odradek.protocol.security.login_mechanisms import ClientLogin
+
+
+class NodeSecurity(NamedTuple):
+    """How this broker connects to the nodes of one listener. Each connection asks for both anew.
+
+    ``tls`` returns the context of a connection, None without TLS. ``login`` begins a login, None without SASL; it
+    raises TokenError or MechanismError, which are ValueErrors, if it gets no token.
+    """
+
+    tls: "Callable[[], ssl.SSLContext] | None" = None
+    login: "Callable[[], Awaitable[ClientLogin]] | None" = None
+
+
+PLAINTEXT = NodeSecurity()
+
 
 Response = TypeVar("Response", bound=Message)
 Result = TypeVar("Result")

@@ -18,8 +18,8 @@ from ..timers.slices import Slices
 from ..timers.work import KindOfWork
 from .connection import Authentication, Connection, Registry, ServeFrame
 from .memory_budget import MemoryBudget, Reservation
+from .request_order import MEMORY
 from .response_writer import Part
-from .socket_reading import MEMORY
 
 QUEUED = KindOfWork("queued-request", "serves a request that waited for memory")
 

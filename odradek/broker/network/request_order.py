@@ -9,6 +9,7 @@ an answer waits for a slow reader, no further request is served. Source: ``Socke
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,16 +19,76 @@ from odradek.protocol.framing.frames import NOTHING
 from ..timers.slices import SlicedWork, Slices
 from ..timers.stall_report import Served
 from ..timers.work import KindOfWork
-from .frame_queue import FrameQueue
 from .memory_budget import Reservation
 from .response_writer import Part, ResponseWriter
-from .socket_reading import BACKLOG, SocketReading
 from .turns import SharedTurns
 
 CONNECTIONS = KindOfWork("connection", "continues with the requests of a connection")
 
 if TYPE_CHECKING:
     from .waiting import Waiting
+
+BACKLOG = 1
+"""Enough received requests wait, or the client is muted or has not authenticated."""
+MEMORY = 2
+"""A request waits for memory (``queued.max.request.bytes``)."""
+
+
+class SocketReading:
+    """Reads from the socket of one connection, or pauses."""
+
+    __slots__ = ("_reasons", "_transport")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport: asyncio.Transport | None = transport
+        self._reasons = 0
+
+    def pause(self, reason: int) -> None:
+        """Stops reading until :meth:`resume` for the same reason."""
+        if not self._reasons and self._transport is not None:
+            self._transport.pause_reading()
+        self._reasons |= reason
+
+    def resume(self, reason: int) -> None:
+        """Removes a reason. Reading continues if it was the last one."""
+        if self._reasons == reason and self._transport is not None:
+            self._transport.resume_reading()
+        self._reasons &= ~reason
+
+    def end(self) -> None:
+        """The socket is gone."""
+        self._transport = None
+
+
+class FrameQueue(deque[memoryview]):
+    """Frames in the order of their arrival.
+
+    It is a deque, so that a connection asks whether a frame waits without a call of Python.
+    """
+
+    __slots__ = ("_arrivals", "_clock_ns", "nbytes")
+
+    def __init__(self, clock_ns: Callable[[], int] | None) -> None:
+        """``clock_ns``: None without metrics."""
+        super().__init__()
+        self.nbytes = 0
+        """The bytes of all frames."""
+        self._clock_ns = clock_ns
+        self._arrivals: deque[int] = deque()
+
+    def keep(self, frame: memoryview, owned: bool) -> None:
+        """Adds a frame: a copy, unless the frame owns its bytes."""
+        self.append(frame if owned else memoryview(bytes(frame)))
+        self.nbytes += len(frame)
+        if self._clock_ns is not None:
+            self._arrivals.append(self._clock_ns())
+
+    def take(self) -> tuple[memoryview, int]:
+        """Removes the oldest frame. Returns it and when it arrived; 0 without metrics."""
+        frame = self.popleft()
+        self.nbytes -= len(frame)
+        return frame, self._arrivals.popleft() if self._arrivals else 0
+
 
 RECEIVE_BUFFER_BYTES = 256 * 1024
 """The buffer that all connections share. A connection reads no more while this much of its requests waits."""

@@ -10,11 +10,38 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..config.definition import topic_keys
+from odradek.protocol.records.varint import MAX_INT64
+
+from ..config.definition import dynamic_only_keys, topic_keys
 from ..config.stored import served_value
-from ..metadata.image.dynamic_rates import dynamic_rate
 from ..metadata.image.image import MetadataImage, ResourceType
-from .replication_quota import ReplicationQuota
+from ..quotas.windows import SimpleRate
+
+
+class ReplicationQuota(SimpleRate):
+    """The rate of what was copied (SimpleRate of Kafka), over ``replication.quota.window.num`` samples of
+    ``replication.quota.window.size.seconds``."""
+
+    __slots__ = ()
+
+    def is_exceeded(self, rate_limit: int, now_ms: int) -> bool:
+        """Whether the rate is above ``rate_limit`` bytes a second."""
+        return self.rate(now_ms) > rate_limit
+
+
+def dynamic_rate(image: MetadataImage, node_id: int, key: str) -> int:
+    """The value of a rate config in bytes a second; :data:`MAX_INT64` if the rate is not limited.
+
+    A config of this broker overrides that of all brokers; an invalid one counts as unset
+    (``BrokerConfigHandler.processConfigChanges``).
+    """
+    for name in (str(node_id), ""):
+        text = image.config_of(ResourceType.BROKER, name).get(key)
+        value = None if text is None else served_value(dynamic_only_keys()[key], text)
+        if isinstance(value, int):
+            return value
+    return MAX_INT64
+
 
 ALL_REPLICAS = "*"
 THROTTLED_TOPICS_CACHED = 1_000

@@ -14,8 +14,7 @@ from ..config.errors import ConfigError
 from ..config.node_links import NodeLink, node_links
 from ..config.security import RELOADABLE, is_reloadable
 from ..config.server_config import ServerConfig
-from ..network.node_client import SECURITY
-from ..network.node_security import PLAINTEXT, NodeSecurity
+from ..network.node_client import PLAINTEXT, SECURITY, NodeSecurity
 
 if TYPE_CHECKING:
     import ssl

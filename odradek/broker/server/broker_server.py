@@ -26,7 +26,6 @@ from ..config.server_config import ServerConfig
 from ..dispatch.read_only import ReadOnlyMode
 from ..metadata.controller.controller import nothing_to_check
 from ..metadata.image.local_replicas import LocalReplicas
-from ..metadata.image.stored_configs import log_bad_configs
 from ..metadata.publisher.snapshot_generator import SnapshotGenerator
 from ..network.acceptor import Acceptor
 from ..network.connecting import close_idle_connections, connection_factory
@@ -44,6 +43,7 @@ from ..timers.work import KindOfWork
 from .advertising import endpoints
 from .background import Background
 from .broker import Broker
+from .dynamic_configs import log_bad_configs
 from .listener_security import (
     ListenerSecurity,
     accepts_anyone,

@@ -23,9 +23,8 @@ from ..config.server_config import ServerConfig
 from ..dispatch.dispatch import Dispatcher
 from ..dispatch.request_in_service import RequestInService
 from ..metadata.controller.controller import Controller
-from ..metadata.image.broker_state import BrokerState
 from ..metadata.image.features import SUPPORTED_FEATURES, levels_problem
-from ..metadata.image.image import BrokerRegistration, Endpoint, Replica, ResourceType
+from ..metadata.image.image import BrokerRegistration, BrokerState, Endpoint, Replica, ResourceType
 from ..metadata.publisher.followed import FollowedMetadata
 from ..metadata.quorum.alter_partition import AlterPartitionManager
 from ..metadata.quorum.assignments_manager import AssignmentsManager
@@ -43,10 +42,15 @@ from ..replicas.leaders import Leaders
 from ..replicas.leading import LeadingCommon
 from ..replicas.replica_selector import RackAwareReplicaSelector
 from ..replicas.replication.replica_fetchers import ReplicaFetchers
-from ..replicas.replication_quota import ReplicationQuota
-from ..replicas.replication_throttle import FOLLOWER_KEYS, LEADER_KEYS, ReplicationThrottle, ThrottleKeys
+from ..replicas.replication_throttle import (
+    FOLLOWER_KEYS,
+    LEADER_KEYS,
+    ReplicationQuota,
+    ReplicationThrottle,
+    ThrottleKeys,
+)
 from ..security.node_security import node_security
-from ..timers.monotonic import monotonic_ms
+from ..timers.loop_timers import monotonic_ms
 from ..timers.slices import Slices
 from ..timers.work import KindOfWork
 from .broker import Broker
@@ -282,7 +286,7 @@ class ClusterMember(Role):
 
     def metrics(self) -> "Sequence[MetricsSource]":
         """The metric of the broker's state. Those of the controllers are at the controllers."""
-        from ..metrics.broker_state_metric import BrokerStateMetric  # only with metrics
+        from ..metrics.controller_metrics import BrokerStateMetric  # only with metrics
 
         return [BrokerStateMetric(self._state)]
 

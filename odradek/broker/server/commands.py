@@ -26,19 +26,52 @@ from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..config.sources import repeated_keys
 from ..dispatch.read_only import ReadOnlyMode
+from ..metadata.image.image import MetadataDelta, MetadataImage
 from ..metadata.log.log_reader import MetadataLogError
+from ..metadata.publisher.published import PublishedMetadata
 from ..network.descriptor_limit import TooFewDescriptorsError, descriptor_shares, raise_descriptor_limit
 from ..network.listening import BindError
 from ..replicas.directories.recovery import RecoveryStopped
 from .broker_server import BrokerServer
-from .full_collections import FullCollections
-from .heap_trimming import keep_freed_memory
 from .logging_setup import count_lines_on, set_up_logging
+from .memory import FullCollections, keep_freed_memory
 from .role import StartStopped
 from .running_broker import RunningBroker
 
 if TYPE_CHECKING:
     from .first_topics import FirstTopic
+
+
+# ``--announce-as-kafka``: modules of Testcontainers wait for these lines (docs/docker.md).
+STARTED = (
+    "[KafkaServer id={}] started",
+    "[BrokerServer id={}] Transition from STARTING to STARTED",
+    "Transitioning from RECOVERY to RUNNING.",
+    "Kafka Server started",
+    "Creating new log file",
+)
+"""What Apache's and Confluent's images log when they serve, with the node's id. The last one comes from the ZooKeeper
+that ran in Confluent's images; after it the module for Rust sets the address that clients get."""
+READDRESSED = "Checking need to trigger auto leader balancing"
+"""A line of Kafka's old controller. The module for Rust waits for it after it has set the address."""
+
+
+def announce(metadata: PublishedMetadata) -> None:
+    """Prints that the broker serves, and from now on when its addresses for clients have changed."""
+    node_id = metadata.node_id
+    for line in STARTED:
+        print(line.format(node_id), flush=True)
+    endpoints = metadata.image.brokers[node_id].endpoints
+
+    def changed(image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
+        nonlocal endpoints
+        if node_id in delta.changed_brokers and image.brokers[node_id].endpoints != endpoints:
+            endpoints = image.brokers[node_id].endpoints
+            print(READDRESSED, flush=True)
+        yield
+
+    metadata.subscribe(changed)
+
 
 START_ERRORS = (
     BindError,
@@ -166,8 +199,6 @@ async def run(
         raise
     say_that_it_serves(server, running)
     if acts.announces_as_kafka:
-        from .kafkas_lines import announce  # only our image asks for them
-
         announce(running.broker.metadata)
     try:
         if ready_file is not None:

@@ -33,7 +33,7 @@ from .random_ids import random_uuid_text
 if TYPE_CHECKING:
     from ..groups.rebalance_watch import RebalanceWatch
     from ..metrics.topic_meters import TopicMeters
-    from ..network.node_security import NodeSecurity
+    from ..network.node_client import NodeSecurity
     from ..transactions.peers import TransactionPeers
 
 LOOK_EVERY_MS = 5_000

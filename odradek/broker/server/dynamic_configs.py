@@ -8,12 +8,43 @@ import logging
 from typing import TYPE_CHECKING
 
 from ..config.connection_limits import UNLIMITED, limits_of_broker, limits_of_listener
+from ..config.definition import client_metrics_keys, group_keys, topic_keys
 from ..config.server_config import ServerConfig
+from ..config.stored import bad_broker_configs, bad_configs
 from ..metadata.image.image import MetadataDelta, MetadataImage, ResourceType
 from ..network.connection_quotas import ConnectionQuotas
+from ..timers.log_lines import TEXT_MAX_CHARACTERS, cut, quoted
 
 if TYPE_CHECKING:
     from ..quotas.creation_rates import CreationRates
+
+
+def log_bad_configs(image: MetadataImage, node_id: int) -> None:
+    """Logs an ERROR for each stored config that is invalid. Its key has the default until it is altered."""
+    tables = {
+        ResourceType.TOPIC: ("topic", topic_keys()),
+        ResourceType.GROUP: ("group", group_keys()),
+        ResourceType.CLIENT_METRICS: ("client metrics subscription", client_metrics_keys()),
+    }
+    for (kind, name), configs in image.configs.items():
+        if kind == ResourceType.BROKER:
+            # Configs of other brokers are not checked.
+            bad, what = (bad_broker_configs(configs) if name in ("", str(node_id)) else ()), "broker"
+        elif kind in tables:
+            what, keys = tables[ResourceType(kind)]
+            bad = bad_configs(keys, configs)
+        else:
+            continue
+        for one in bad:
+            logger.error(
+                "stored config of %s %s: %s=%s is invalid, so the default is used: %s",
+                what,
+                quoted(name),
+                cut(one.key, TEXT_MAX_CHARACTERS),
+                quoted(one.value),
+                cut(one.reason, 2 * TEXT_MAX_CHARACTERS),
+            )
+
 
 logger = logging.getLogger(__name__)
 

@@ -16,13 +16,13 @@ from odradek.storage.log.log_config import LogConfig
 
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
-from ..metadata.image.dynamic_rates import dynamic_rate
 from ..metadata.image.image import MetadataDelta, MetadataImage, ResourceType
 from ..metadata.publisher.controller_link import BrokerReports
 from ..replicas.directories.disk_space import CAP_KEY, segment_bytes_under
 from ..replicas.directories.identity import cordoned_paths
 from ..replicas.hosted_replicas import HOSTING, HostedReplicas
 from ..replicas.moves import THROTTLE_KEY
+from ..replicas.replication_throttle import dynamic_rate
 from ..timers.work import KindOfWork
 from .broker import Broker
 from .client_limits import ClientLimits

@@ -25,7 +25,7 @@ from .broker import Broker
 
 if TYPE_CHECKING:
     from ..metrics.pieces import MetricsSource
-    from ..network.node_security import NodeSecurity
+    from ..network.node_client import NodeSecurity
 
 Versions = Mapping[int, tuple[int, int]]
 """API key -> lowest and highest version."""

@@ -132,9 +132,8 @@ class Standalone(Role):
     def metrics(self) -> "Sequence[MetricsSource]":
         """The metrics of the broker's state, which is RUNNING from the first metrics to the last, and of the
         controller."""
-        from ..metadata.image.broker_state import BrokerState  # only with metrics
-        from ..metrics.broker_state_metric import BrokerStateMetric
-        from ..metrics.controller_metrics import ControllerMetrics
+        from ..metadata.image.image import BrokerState  # only with metrics
+        from ..metrics.controller_metrics import BrokerStateMetric, ControllerMetrics
 
         return [BrokerStateMetric(lambda: BrokerState.RUNNING), ControllerMetrics(lambda: self._metadata.image)]
 

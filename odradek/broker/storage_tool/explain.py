@@ -25,7 +25,7 @@ from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 
 from ..config.server_config import ServerConfig
-from ..metadata.image.corruption import MetadataCorruption
+from ..metadata.image.image import MetadataCorruption
 from ..metadata.log.log_reader import MetadataLogError
 from ..replicas.directories.disk_space import CAP_KEY, MIN_FREE_KEY, free_space_marks, in_words, min_free_bytes
 from .configuration import all_directories, load_configuration

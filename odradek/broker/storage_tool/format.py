@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from odradek.protocol.apis.metadata_versions import level_name, release_level
+from odradek.protocol.apis.metadata_versions import LEVELS, level_name, release_level
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.check.command import run
 from odradek.storage.errors import CorruptCheckpointError
@@ -26,17 +26,40 @@ from ..config.server_config import ServerConfig
 from ..metadata.image.features import (
     BOOTSTRAP_FEATURES,
     ELIGIBLE_LEADER_REPLICAS_VERSION,
+    GROUP_VERSION,
     KRAFT_VERSION,
+    LATEST_GROUP_VERSION,
     LATEST_METADATA_VERSION,
+    LATEST_TRANSACTION_VERSION,
     METADATA_VERSION,
+    MINIMUM_METADATA_VERSION,
     SUPPORTED_FEATURES,
+    TRANSACTION_VERSION,
 )
 from ..metadata.publisher.service import controller_endpoint
 from ..server import random_ids
 from .configuration import all_directories, load_configuration, metadata_directory
 from .formatting import bootstrap_snapshot, feature_records, format_directory
-from .release_versions import ELR_DEFAULT_SINCE, SCRAM_SINCE, default_features
 from .scram import scram_record
+
+ELR_DEFAULT_SINCE = LEVELS["4.1-IV0"]
+GROUP_VERSION_DEFAULT_SINCE = LEVELS["4.0-IV0"]
+TRANSACTION_VERSION_DEFAULT_SINCE = LEVELS["4.0-IV2"]
+SCRAM_SINCE = LEVELS["3.5-IV2"]
+
+
+def default_features(level: int) -> dict[str, int]:
+    """Feature -> the level that is finalized by default at a level of metadata.version. Only supported features."""
+    assert MINIMUM_METADATA_VERSION <= level <= LATEST_METADATA_VERSION
+    features = {METADATA_VERSION: level}
+    if level >= ELR_DEFAULT_SINCE:
+        features[ELIGIBLE_LEADER_REPLICAS_VERSION] = 1
+    if level >= GROUP_VERSION_DEFAULT_SINCE:
+        features[GROUP_VERSION] = LATEST_GROUP_VERSION
+    if level >= TRANSACTION_VERSION_DEFAULT_SINCE:
+        features[TRANSACTION_VERSION] = LATEST_TRANSACTION_VERSION
+    return features
+
 
 SALT_BYTES = 16
 KAFKA_ONLY = ("share.version", "streams.version")

@@ -36,8 +36,7 @@ from odradek.storage.log.log import Log
 
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
-from ..metadata.image.corruption import MetadataCorruption
-from ..metadata.image.image import MetadataImage, ResourceType
+from ..metadata.image.image import MetadataCorruption, MetadataImage, ResourceType
 from ..metadata.log.log_reader import MetadataLogError
 from .configuration import all_directories, load_configuration
 from .offline import effective_config, load_image

@@ -4,10 +4,16 @@ Owns at most one ``call_at`` of the loop. The rules are in :mod:`.timer_queue`; 
 one.
 """
 
+import time
 from collections.abc import Callable
 
 from .timer_queue import DueCallbacks, TimerHandle, TimerQueue
 from .timers import CancelHandle, Loop, Timer
+
+
+def monotonic_ms() -> int:
+    """A monotonic clock, in milliseconds. Its zero is arbitrary, and the same in the whole process."""
+    return time.monotonic_ns() // 1_000_000
 
 
 class LoopTimers:

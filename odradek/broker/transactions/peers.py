@@ -20,8 +20,7 @@ from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
 from ..coordinator.partitioning import partition_for
 from ..metadata.image.image import MetadataImage
 from ..network.broker_client import BrokerClient
-from ..network.node_client import NodeUnavailableError
-from ..network.node_security import PLAINTEXT, NodeSecurity
+from ..network.node_client import PLAINTEXT, NodeSecurity, NodeUnavailableError
 from ..timers.repeated_complaint import RepeatedComplaint
 from ..timers.work import KindOfWork
 from .remote_markers import MarkerDialect, MarkerQuestion

@@ -2,7 +2,17 @@
 
 Owns: the rules of producer epochs. Never does: deciding whether a request is allowed (the modules of the APIs do).
 Invariants: the epoch of a producer id never decreases; under transaction version 2 the epoch of a marker is higher than
-that of all records of the transaction that it ends. Source: ``TransactionMetadata``; KIP-98, KIP-360, KIP-890.
+that of all records of the transaction that it ends. Source: ``TransactionMetadata``, ``TransactionState``; KIP-98,
+KIP-360, KIP-890.
+
+    Empty -> Ongoing -> PrepareCommit -> CompleteCommit -> Ongoing ...
+                     -> PrepareAbort  -> CompleteAbort  -> Ongoing ...
+
+Under transaction version 2 an abort may also follow Empty, CompleteCommit and CompleteAbort: a producer that does not
+know whether its records reached the log aborts the transaction that may have begun. Kafka's PrepareEpochFence and Dead
+are never stored and not needed here: a decision and its record are one step. If a record in the log has one of these
+two states, all requests for its transactional id are refused. A record with an invalid producer id or epoch is loaded
+as Dead.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +21,18 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.protocol.names.transaction_states import SETTLED, TransactionState
 
-from .states import NEVER_STORED, VALID_PREVIOUS
+NEVER_STORED = frozenset({TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE})
+"""States that no coordinator writes into its log."""
+VALID_PREVIOUS: dict[TransactionState, frozenset[TransactionState]] = {
+    TransactionState.EMPTY: SETTLED,
+    TransactionState.ONGOING: SETTLED | {TransactionState.ONGOING},
+    TransactionState.PREPARE_COMMIT: frozenset({TransactionState.ONGOING}),
+    TransactionState.PREPARE_ABORT: SETTLED | {TransactionState.ONGOING},
+    TransactionState.COMPLETE_COMMIT: frozenset({TransactionState.PREPARE_COMMIT}),
+    TransactionState.COMPLETE_ABORT: frozenset({TransactionState.PREPARE_ABORT}),
+}
+"""The states from which each state may be entered (``TransactionState.validPreviousStates``)."""
+
 
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1

@@ -1,6 +1,6 @@
 """The states of a transaction, with their numbers in ``__transaction_state`` records and their names in responses.
 
-The allowed transitions are in :mod:`odradek.broker.transactions.states`. Source: ``TransactionState``. Pure.
+The allowed transitions are in :mod:`odradek.broker.transactions.transaction`. Source: ``TransactionState``. Pure.
 """
 
 from enum import IntEnum

@@ -15,7 +15,7 @@ from odradek.broker.metadata.image.features import LATEST_METADATA_VERSION, META
 from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage
 from odradek.broker.metadata.publisher.decision import Decision, Response
 from odradek.broker.metadata.publisher.service import MetadataService
-from odradek.broker.timers.monotonic import monotonic_ms
+from odradek.broker.timers.loop_timers import monotonic_ms
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import KafkaError

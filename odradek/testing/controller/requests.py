@@ -13,7 +13,7 @@ from odradek.broker.metadata.controller.placement import Placer
 from odradek.broker.metadata.controller.registration import producer_id_block
 from odradek.broker.metadata.image.image import MetadataImage
 from odradek.broker.metadata.publisher.decision import Decision
-from odradek.broker.timers.monotonic import monotonic_ms
+from odradek.broker.timers.loop_timers import monotonic_ms
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse

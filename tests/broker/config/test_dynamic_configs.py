@@ -19,9 +19,8 @@ from odradek.broker.config.effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from odradek.broker.config.security import is_reloadable, is_security
 from odradek.broker.config.stored import ADVERTISED, READ_AT_START
 from odradek.broker.metadata.controller.elections import allows_unclean
-from odradek.broker.metadata.image.dynamic_rates import dynamic_rate
 from odradek.broker.metadata.image.image import ResourceType
-from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, LEADER_KEYS
+from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, LEADER_KEYS, dynamic_rate
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.metadata_publisher import move_throttle
 from odradek.protocol.errors import ErrorCode

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.broker.coordinator.batches import NON_ATOMIC_BATCH_RECORDS, portions
 from odradek.broker.groups.effects import GroupEffects
-from odradek.broker.groups.offsets.records import offset_commit_record
+from odradek.broker.groups.offsets.store import offset_commit_record
 from odradek.broker.groups.records import CoordinatorRecord
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.group_records import OffsetCommitValue

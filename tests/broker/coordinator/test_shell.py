@@ -10,7 +10,7 @@ from odradek.broker.groups.classic.records import group_tombstone
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.groups.core import GroupCore
-from odradek.broker.groups.offsets.records import offset_commit_record
+from odradek.broker.groups.offsets.store import offset_commit_record
 from odradek.broker.groups.records import CoordinatorRecord
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec import encode

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from odradek.broker.groups.classic.states import GroupState
+from odradek.broker.groups.classic.group import GroupState
 from odradek.broker.groups.core import GroupCore
 
 

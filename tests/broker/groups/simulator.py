@@ -12,7 +12,7 @@ A seed determines the run, to the byte. After every step the coordinator's state
 from collections import defaultdict
 from typing import Any
 
-from odradek.broker.groups.classic.states import GroupState
+from odradek.broker.groups.classic.group import GroupState
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode

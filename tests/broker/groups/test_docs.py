@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from odradek.broker.groups.classic.states import VALID_PREVIOUS_STATES, GroupState
+from odradek.broker.groups.classic.group import VALID_PREVIOUS_STATES, GroupState
 
 PAGE = Path(__file__).parents[3] / "docs" / "groups.md"
 

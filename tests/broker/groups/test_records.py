@@ -5,7 +5,7 @@ import json
 import pytest
 
 from odradek.broker.groups.classic.records import group_tombstone
-from odradek.broker.groups.offsets.records import offset_commit_record, offset_tombstone
+from odradek.broker.groups.offsets.store import offset_commit_record, offset_tombstone
 from odradek.broker.groups.records import CoordinatorRecord, decode_record
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import ProtocolError

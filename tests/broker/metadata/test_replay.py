@@ -2,11 +2,11 @@
 
 import pytest
 
-from odradek.broker.metadata.image.corruption import MetadataCorruption
 from odradek.broker.metadata.image.delegation_tokens import DelegationToken
 from odradek.broker.metadata.image.image import (
     DIRECTORY_MIGRATING,
     LeaderRecoveryState,
+    MetadataCorruption,
     MetadataDelta,
     MetadataImage,
     PartitionImage,

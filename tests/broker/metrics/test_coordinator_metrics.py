@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from prometheus_client import generate_latest
 
-from odradek.broker.groups.classic.states import GroupState
+from odradek.broker.groups.classic.group import GroupState
 from odradek.broker.groups.consumer.group import ConsumerGroupState
 from odradek.broker.metrics.coordinator_metrics import (
     CLASSIC_STATES,
@@ -19,7 +19,7 @@ from odradek.broker.metrics.coordinator_metrics import (
     TransactionSeen,
 )
 from odradek.broker.metrics.pieces import encoded
-from odradek.broker.transactions.states import NEVER_STORED
+from odradek.broker.transactions.transaction import NEVER_STORED
 from odradek.protocol.names.transaction_states import BY_LABEL, TransactionState
 from odradek.testing import InProcessBroker
 

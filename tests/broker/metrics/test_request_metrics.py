@@ -13,8 +13,8 @@ from kafka.errors import KafkaError, OffsetOutOfRangeError
 
 from odradek.broker.metrics.error_plan import COUNTED_ITEMS, error_plan
 from odradek.broker.metrics.request_meters import BUCKETS, cumulative
-from odradek.broker.metrics.times import Times
 from odradek.broker.metrics.topic_meters import TopicMeters
+from odradek.broker.metrics.waits import Times
 from odradek.protocol.codec import Message
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import FindCoordinatorResponse, HeartbeatResponse

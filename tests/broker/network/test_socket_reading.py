@@ -1,6 +1,6 @@
 """A socket is read unless there is a reason to pause."""
 
-from odradek.broker.network.socket_reading import BACKLOG, MEMORY, SocketReading
+from odradek.broker.network.request_order import BACKLOG, MEMORY, SocketReading
 
 
 class Transport:

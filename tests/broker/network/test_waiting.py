@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from odradek.broker.metrics.request_meters import ApiMeter
-from odradek.broker.metrics.times import Times
+from odradek.broker.metrics.waits import Times
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.connections import Connections
 from odradek.broker.network.queued_requests import MeteredConnection, QueuedRequests

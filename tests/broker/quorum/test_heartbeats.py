@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from odradek.broker.metadata.image.broker_state import BrokerState
-from odradek.broker.metadata.image.image import Endpoint
+from odradek.broker.metadata.image.image import BrokerState, Endpoint
 from odradek.broker.metadata.quorum.channel import ControllerChannel
 from odradek.broker.metadata.quorum.heartbeats import Heartbeats
 from odradek.broker.metadata.quorum.known_controllers import Address, KnownControllers
 from odradek.broker.metadata.quorum.lifecycle import Lifecycle, Registrant
-from odradek.broker.timers.monotonic import monotonic_ms
+from odradek.broker.timers.loop_timers import monotonic_ms
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import (
     BrokerHeartbeatRequest,

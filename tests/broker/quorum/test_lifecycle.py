@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.broker.metadata.image.broker_state import BrokerState
-from odradek.broker.metadata.image.image import Endpoint
+from odradek.broker.metadata.image.image import BrokerState, Endpoint
 from odradek.broker.metadata.quorum.lifecycle import EndBroker, Heartbeat, Lifecycle, Register, Registrant, Wait
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import (

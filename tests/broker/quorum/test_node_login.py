@@ -9,10 +9,10 @@ from odradek.broker.network.node_client import (
     LOGIN_PAUSE_S,
     NodeClient,
     NodeLoginError,
+    NodeSecurity,
     NodeSilentError,
     NodeUnavailableError,
 )
-from odradek.broker.network.node_security import NodeSecurity
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import AllocateProducerIdsRequest, AllocateProducerIdsResponse

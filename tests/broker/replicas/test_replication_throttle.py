@@ -6,8 +6,13 @@ import random
 import pytest
 
 from odradek.broker.metadata.image.image import MetadataImage, ResourceType
-from odradek.broker.replicas.replication_quota import ReplicationQuota
-from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, LEADER_KEYS, ReplicationThrottle, ThrottleKeys
+from odradek.broker.replicas.replication_throttle import (
+    FOLLOWER_KEYS,
+    LEADER_KEYS,
+    ReplicationQuota,
+    ReplicationThrottle,
+    ThrottleKeys,
+)
 from support.kafka.java import java_class, java_or_skip, run_class
 
 NODE = 1

@@ -9,8 +9,7 @@ from odradek.broker.replicas.replication.copy import Copy
 from odradek.broker.replicas.replication.fetch_plan import FetchPlan
 from odradek.broker.replicas.replication.fetch_session import SessionRequest
 from odradek.broker.replicas.replication.follower import FollowedPartition
-from odradek.broker.replicas.replication_quota import ReplicationQuota
-from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, ReplicationThrottle
+from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, ReplicationQuota, ReplicationThrottle
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.storage.log.log import Log

@@ -21,8 +21,7 @@ from odradek.broker.metadata.publisher.published import PublishedMetadata
 from odradek.broker.replicas.following import Following
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.replication.replica_fetchers import ReplicaFetchers
-from odradek.broker.replicas.replication_quota import ReplicationQuota
-from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, ReplicationThrottle
+from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, ReplicationQuota, ReplicationThrottle
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.work import KINDS as KINDS_OF_WORK
 from odradek.protocol.apis.api_keys import ApiKey

@@ -15,8 +15,7 @@ from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.replication.copy import Copy
 from odradek.broker.replicas.replication.follower import FollowedPartition
 from odradek.broker.replicas.replication.leader_fetcher import FetcherSettings, LeaderFetcher
-from odradek.broker.replicas.replication_quota import ReplicationQuota
-from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, ReplicationThrottle
+from odradek.broker.replicas.replication_throttle import FOLLOWER_KEYS, ReplicationQuota, ReplicationThrottle
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse

@@ -9,7 +9,7 @@ import pytest
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.oauthbearer import LOGIN_HANDLER
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.network.node_security import PLAINTEXT, NodeSecurity
+from odradek.broker.network.node_client import PLAINTEXT, NodeSecurity
 from odradek.broker.security.node_security import node_security
 from odradek.protocol.security.jaas import OAUTHBEARER_MODULE
 from odradek.protocol.security.login_mechanisms import ClientLogin

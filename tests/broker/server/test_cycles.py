@@ -1,4 +1,4 @@
-"""Objects that end while the broker runs are not part of a reference cycle; ``full_collections.py`` has the reason.
+"""Objects that end while the broker runs are not part of a reference cycle; ``memory.py`` has the reason.
 
 A broker in this process, with the garbage collector off, creates and ends topics, groups, transactions and connections.
 Afterwards the collector reports the objects that only it can free.

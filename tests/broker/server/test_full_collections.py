@@ -13,7 +13,7 @@ from .watched_collections import WatchedBroker
 
 OBJECTS = """
 import gc, sys
-from odradek.broker.server.full_collections import LONG_MS, FULL, FullCollections
+from odradek.broker.server.memory import LONG_MS, FULL, FullCollections
 
 collections = FullCollections(iter(range(0, 10**9, int(LONG_MS * float(sys.argv[1])))).__next__)
 visited = []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from odradek.broker.api.loggers import describe_loggers, has_logger, level_of, set_levels
-from odradek.broker.metadata.controller.loggers import check_level
+from odradek.broker.metadata.controller.broker_config_checks import check_level
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 

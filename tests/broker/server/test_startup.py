@@ -33,7 +33,6 @@ NEVER_AT_START = (
     "cramjam",
     "re2",
     "odradek.broker.server.first_topics",
-    "odradek.broker.server.kafkas_lines",
     # of security
     "cryptography",
     "jwt",

@@ -6,7 +6,7 @@
     broker.longest_ms()
 
 Run as a program, this module is ``odradek serve`` with a watch. LONG_MS_VARIABLE in the environment replaces
-:data:`LONG_MS` of ``full_collections.py``: 0 makes every full collection freeze what survives it.
+:data:`LONG_MS` of ``memory.py``: 0 makes every full collection freeze what survives it.
 """
 
 import gc
@@ -55,10 +55,10 @@ class WatchedBroker(OurBroker):
 
 def serve() -> int:
     """The broker's process."""
-    from odradek.broker.server import full_collections, serve_options
+    from odradek.broker.server import memory, serve_options
 
     if LONG_MS_VARIABLE in os.environ:
-        full_collections.LONG_MS = float(os.environ[LONG_MS_VARIABLE])
+        memory.LONG_MS = float(os.environ[LONG_MS_VARIABLE])
     longest_ms = began_ms = 0.0
 
     def watch(phase: str, _: dict[str, Any]) -> None:

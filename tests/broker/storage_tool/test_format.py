@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from odradek.broker.storage_tool.format import format_directories, random_uuid
+from odradek.broker.storage_tool.format import default_features, format_directories, random_uuid
 from odradek.broker.storage_tool.formatting import BOOTSTRAP, FIRST_CHECKPOINT
 from odradek.broker.storage_tool.info import info
-from odradek.broker.storage_tool.release_versions import default_features
 from odradek.broker.storage_tool.scram import scram_record
 from odradek.protocol.apis.metadata_versions import LEVELS, release_level
 from odradek.storage.files.files import Files

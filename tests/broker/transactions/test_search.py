@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.transactions.search import FOUND_A_PORTION, LOOKS_A_PORTION, TransactionSearch
+from odradek.broker.transactions.core import FOUND_A_PORTION, LOOKS_A_PORTION, TransactionSearch
 from odradek.protocol.names.transaction_states import TransactionState
 from support.transactions.harness import TransactionHarness
 

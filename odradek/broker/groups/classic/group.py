@@ -6,6 +6,7 @@ leave.py and the others do). Invariants: ``awaiting_join_count`` is the number o
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java.hash import in_hash_map_order
@@ -13,8 +14,41 @@ from odradek.protocol.java.hash import in_hash_map_order
 from ...coordinator.effects import Token
 from ..memory import MEMBER_BYTES, GroupMemory
 from .member import ClassicMember, Protocols, bytes_of
-from .states import VALID_PREVIOUS_STATES, GroupState
 from .subscription import subscribed_topics
+
+
+class GroupState(StrEnum):
+    """A classic group's state, under the name that clients see. Source: ``ClassicGroupState``.
+
+    =====================  =====================================================================================
+    Empty                  has no members, perhaps committed offsets. A join leads to PreparingRebalance
+    PreparingRebalance     waits for the members to join. When all have joined, or after the timeout, leads to
+                           CompletingRebalance (to Empty if no members are left)
+    CompletingRebalance    waits for the leader's assignment, which leads to Stable. A join, leave or failure
+                           of a member leads to PreparingRebalance
+    Stable                 serves heartbeats. A join, leave or failure leads to PreparingRebalance
+    Dead                   the partition is being unloaded
+    =====================  =====================================================================================
+    """
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+VALID_PREVIOUS_STATES: dict[GroupState, frozenset[GroupState]] = {
+    GroupState.EMPTY: frozenset((GroupState.PREPARING_REBALANCE,)),
+    GroupState.PREPARING_REBALANCE: frozenset(
+        (GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY),
+    ),
+    GroupState.COMPLETING_REBALANCE: frozenset((GroupState.PREPARING_REBALANCE,)),
+    GroupState.STABLE: frozenset((GroupState.COMPLETING_REBALANCE,)),
+    GroupState.DEAD: frozenset(GroupState),
+}
+"""State -> the states from which it may be entered."""
+
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 NO_TIMESTAMP = -1
@@ -135,7 +169,7 @@ class ClassicGroup:
     # --- state
 
     def transition_to(self, state: GroupState, now_ms: int) -> None:
-        """Enters ``state``. Only the transitions in the table of :mod:`.states` are allowed."""
+        """Enters ``state``. Only the transitions in the table of :mod:`.group` are allowed."""
         assert self.state in VALID_PREVIOUS_STATES[state], f"{self.group_id}: from {self.state} to {state}"
         self.previous_state = self.state
         self.state = state

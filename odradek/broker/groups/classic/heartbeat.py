@@ -4,8 +4,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 
 from ..effects import GroupEffects
-from .group import ClassicGroup
-from .states import GroupState
+from .group import ClassicGroup, GroupState
 
 # Made once, because answers are not changed. The members of enums are bound once: looking one up costs more than a
 # call.

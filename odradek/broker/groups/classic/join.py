@@ -13,11 +13,12 @@ from odradek.protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 from ...coordinator.effects import SetTimer, Token
 from ...dispatch.request import RequestContext
 from ...timers.log_lines import quoted
+from ..config import GroupCoordinatorConfig
 from ..effects import GroupEffects, MemberExpired, session_key
+from ..memory import limit_reached
 from ..records import CoordinatorRecord
-from .group import ClassicGroup
+from .group import ClassicGroup, GroupState
 from .member import ClassicMember, Protocols, bytes_of
-from .memory import refusal_of
 from .rebalance import (
     complete_join_if_all_joined,
     generation_response,
@@ -28,7 +29,22 @@ from .rebalance import (
 )
 from .records import empty_group_metadata_record, group_metadata_record
 from .registry import ClassicGroupRegistry
-from .states import GroupState
+
+
+def refusal_of(
+    config: GroupCoordinatorConfig, group: ClassicGroup, member_id: str, protocols: Protocols
+) -> tuple[ErrorCode, str] | None:
+    """Returns the error of a JoinGroup that would exceed a memory limit, and the config key of the limit; None if there
+    is room.
+
+    Above the limit of a group the error is GROUP_MAX_SIZE_REACHED, which is fatal for clients. Above the limit of all
+    groups it is COORDINATOR_NOT_AVAILABLE, after which clients retry. A member whose new protocols need no more memory
+    than its present ones is never refused.
+    """
+    member = group.members.get(member_id)
+    growth = bytes_of(protocols) - (0 if member is None else bytes_of(member.protocols))
+    return limit_reached(config, group.member_bytes, group.memory, growth)
+
 
 logger = logging.getLogger(__name__)
 

@@ -11,9 +11,8 @@ from odradek.protocol.messages.groups import LeaveGroupRequest, LeaveGroupRespon
 from ...timers.log_lines import quoted_list
 from ..config import GroupCoordinatorConfig
 from ..effects import GroupEffects, session_key
-from .group import ClassicGroup
+from .group import ClassicGroup, GroupState
 from .rebalance import complete_join_if_all_joined, prepare_or_complete, refuse_parked_join, refuse_parked_sync
-from .states import GroupState
 
 logger = logging.getLogger(__name__)
 

@@ -12,10 +12,9 @@ from odradek.protocol.messages.groups import JoinGroupResponse, SyncGroupRespons
 from ...coordinator.effects import SetTimer, Token
 from ..config import GroupCoordinatorConfig
 from ..effects import GroupEffects, InitialJoinDue, JoinDue, SyncDue, join_key, sync_key
-from .group import ClassicGroup
+from .group import ClassicGroup, GroupState
 from .member import ClassicMember
 from .records import group_metadata_record
-from .states import GroupState
 
 logger = logging.getLogger(__name__)
 

@@ -12,10 +12,9 @@ from ...coordinator.effects import Token
 from ...timers.log_lines import quoted
 from ..config import GroupCoordinatorConfig
 from ..effects import GroupEffects, sync_key
-from .group import ClassicGroup
+from .group import ClassicGroup, GroupState
 from .rebalance import answer_parked_syncs, assignment_response, prepare_or_complete, reset_assignments
 from .records import group_metadata_record
-from .states import GroupState
 
 logger = logging.getLogger(__name__)
 

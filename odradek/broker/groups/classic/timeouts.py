@@ -11,10 +11,9 @@ from odradek.protocol.errors import ErrorCode
 
 from ...timers.log_lines import quoted, quoted_list
 from ..effects import GroupEffects, InitialJoinDue, JoinDue, MemberExpired, SyncDue
-from .group import ClassicGroup
+from .group import ClassicGroup, GroupState
 from .rebalance import complete_join, extend_initial_join, prepare, prepare_or_complete, refuse_parked_join
 from .registry import ClassicGroupRegistry
-from .states import GroupState
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequ
 
 from ...coordinator.effects import SetTimer
 from ...dispatch.request import RequestContext
-from ..classic.states import GroupState
+from ..classic.group import GroupState
 from ..effects import ConsumerRebalanceDue, ConsumerSessionExpired, GroupEffects, consumer_session_key, rebalance_key
 from ..memory import GroupMemory
 from ..records import CoordinatorRecord

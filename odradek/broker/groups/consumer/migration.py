@@ -14,11 +14,10 @@ from typing import NoReturn
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 from ...coordinator.effects import SetTimer
-from ..classic.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
+from ..classic.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup, GroupState
 from ..classic.member import ClassicMember
 from ..classic.rebalance import prepare, refuse_join, refuse_parked_sync
 from ..classic.records import group_metadata_record, group_tombstone
-from ..classic.states import GroupState
 from ..effects import (
     ConsumerSessionExpired,
     GroupEffects,

@@ -8,19 +8,32 @@ deciding. Pure. It knows all kinds because an id belongs to one of them, and a g
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.messages.group_records import GroupMetadataValue
 
 from ...metrics.coordinator_counts import GroupCounts
 from ..classic.registry import ClassicGroupRegistry
 from ..config import GroupCoordinatorConfig
 from ..memory import GroupMemory
-from ..records import RecordsInSteps
+from ..records import CoordinatorRecord, RecordsInSteps
 from ..unserved import UnservedGroup
+from .group import ConsumerGroup
 from .topics import GroupTopics
 
-if TYPE_CHECKING:  # a start without consumer groups does not load what serves them
-    from .assignment_computation import AssignmentComputation
+if TYPE_CHECKING:
     from .group import ConsumerGroup
+
+
+class AssignmentComputation:
+    """A target assignment that was requested at ``asked_ms`` (wall clock, ms). ``group`` and ``steps`` are None until
+    the computation begins."""
+
+    __slots__ = ("asked_ms", "group", "steps")
+
+    def __init__(self, asked_ms: int) -> None:
+        self.asked_ms = asked_ms
+        self.group: ConsumerGroup | None = None
+        self.steps: Steps[list[CoordinatorRecord]] | None = None
 
 
 INLINE_SIZE = 2_000

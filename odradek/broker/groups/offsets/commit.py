@@ -15,12 +15,11 @@ from odradek.protocol.messages.groups import (
     OffsetDeleteResponse,
 )
 
-from ..classic.group import NO_TIMESTAMP, ClassicGroup
-from ..classic.states import GroupState
+from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
 from ..effects import GroupEffects
 from ..unserved import SHARE_TYPE, UnservedGroup
-from .records import offset_commit_record, offset_tombstone
 from .registry import OffsetRegistry
+from .store import offset_commit_record, offset_tombstone
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup

@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Union
 
 from odradek.protocol.messages.group_records import OffsetCommitKey
 
-from ..classic.group import NO_TIMESTAMP, ClassicGroup
+from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
 from ..classic.records import group_tombstone
-from ..classic.states import GroupState
 from ..records import CoordinatorRecord
 from .partition_offsets import CommittedOffset
-from .records import offset_tombstone
 from .registry import OffsetRegistry
+from .store import offset_tombstone
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup

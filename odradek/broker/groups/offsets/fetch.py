@@ -9,7 +9,7 @@ from collections.abc import Generator, Mapping
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import OffsetFetchResponse
 
-from ..classic.states import GroupState
+from ..classic.group import GroupState
 from ..unserved import STREAMS_TYPE
 from .partition_offsets import CommittedOffset
 from .registry import OffsetRegistry

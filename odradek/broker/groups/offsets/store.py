@@ -9,11 +9,29 @@ Source: ``OffsetMetadataManager``.
 from collections.abc import Iterator
 from itertools import chain
 
-from odradek.protocol.messages.group_records import OffsetCommitValue
+from odradek.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 
-from ..records import CoordinatorRecord
+from ..records import (
+    NO_TIMESTAMP,
+    OFFSET_COMMIT_VALUE_VERSION,
+    OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRATION,
+    CoordinatorRecord,
+)
 from .partition_offsets import CommittedOffset, PartitionOffsets
-from .records import offset_tombstone
+
+
+def offset_commit_record(group_id: str, topic: str, partition: int, value: OffsetCommitValue) -> CoordinatorRecord:
+    """Returns the record of a committed offset."""
+    version = OFFSET_COMMIT_VALUE_VERSION
+    if value.expire_timestamp != NO_TIMESTAMP:
+        version = OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRATION
+    return CoordinatorRecord(OffsetCommitKey(group=group_id, topic=topic, partition=partition), value, version)
+
+
+def offset_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:
+    """Returns the record that deletes a committed offset."""
+    return CoordinatorRecord(OffsetCommitKey(group=group_id, topic=topic, partition=partition), None)
+
 
 NO_PRODUCER_ID = -1
 ZERO_UUID = bytes(16)

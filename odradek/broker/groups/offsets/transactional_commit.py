@@ -8,12 +8,11 @@ from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 from ...coordinator.effects import OpenTransaction
-from ..classic.group import NO_TIMESTAMP, ClassicGroup
-from ..classic.states import GroupState
+from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
 from ..effects import GroupEffects
 from .commit import validate_unserved
-from .records import offset_commit_record
 from .registry import OffsetRegistry
+from .store import offset_commit_record
 
 TxnOffsetCommitResponseTopic = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
 PartitionResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition

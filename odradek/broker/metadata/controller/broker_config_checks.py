@@ -16,7 +16,25 @@ from ...config.stored import ADVERTISED
 from ..image.image import MetadataImage, ResourceType
 from .config_operations import ConfigOperation, OperationType, is_list, new_value, operations_of
 from .controller import Controller
-from .loggers import check_level
+
+ROOT = "root"
+LEVELS = {"FATAL": 50, "ERROR": 40, "WARN": 30, "INFO": 20, "DEBUG": 10, "TRACE": 5}
+"""Kafka's level -> Python's; Python has none below DEBUG."""
+
+
+def check_level(name: str, level: str | None, has_logger: Callable[[str], bool]) -> None:
+    """Checks a new level of a logger; None removes its own level. Raises KafkaError."""
+    if not has_logger(name):
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
+    if level is None and name == ROOT:
+        sentence = f"Removing the log level of the {ROOT} logger is not allowed"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
+    if level is not None and level not in LEVELS:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"Cannot set the log level of {name} to {level} as it is not a supported log level. "
+            f"Valid log levels are {', '.join(LEVELS)}",
+        )
 
 
 def check_incremental(

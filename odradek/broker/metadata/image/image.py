@@ -9,7 +9,7 @@ Types with thousands of objects are tuples, since a start makes each partition s
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import NamedTuple
 
 from odradek.protocol.messages.structure import ZERO_UUID, Message
@@ -17,6 +17,35 @@ from odradek.protocol.security.acl import Acl
 from odradek.protocol.security.scram_credential import ScramCredential
 
 from .delegation_tokens import DelegationToken
+
+
+class BrokerState(Enum):
+    """Kafka's names and numbers."""
+
+    STARTING = 1
+    """Not registered yet."""
+    RECOVERY = 2
+    """Registered and fenced: it catches up, and opens its logs."""
+    RUNNING = 3
+    PENDING_CONTROLLED_SHUTDOWN = 6
+    """It has asked the controllers to move its leaderships."""
+    SHUTTING_DOWN = 7
+
+
+SHOWN_CHARACTERS = 300
+"""The number of characters of a record that an error shows."""
+
+
+class MetadataCorruption(Exception):  # noqa: N818 - named for the state, not for an error
+    """A record of the metadata log contradicts those before it."""
+
+
+def problem_of(record: Message, error: Exception) -> str:
+    """The problem of a record that :func:`replay` refused, for the error that ends the start."""
+    what = str(error) if isinstance(error, MetadataCorruption) else f"{type(error).__name__}: {error}"
+    shown = repr(record)
+    return f"{what}; the record is {shown[:SHOWN_CHARACTERS]}{'...' if len(shown) > SHOWN_CHARACTERS else ''}"
+
 
 NO_LEADER = -1
 DIRECTORY_MIGRATING = ZERO_UUID

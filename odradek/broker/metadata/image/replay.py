@@ -16,8 +16,7 @@ from odradek.protocol.messages.structure import Message
 from . import replay_brokers as brokers
 from . import replay_security as security
 from . import replay_topics as topics
-from .corruption import MetadataCorruption
-from .image import ClientQuotaEntity, KeptRecord, MetadataDelta, MetadataImage
+from .image import ClientQuotaEntity, KeptRecord, MetadataCorruption, MetadataDelta, MetadataImage
 
 
 def replay(image: MetadataImage, record: Message, delta: MetadataDelta, version: int = 0) -> None:

@@ -6,8 +6,7 @@ of a registration change it. Source: ``replay`` of Kafka's ClusterDelta.
 
 from odradek.protocol.messages import metadata_records as records
 
-from .corruption import MetadataCorruption
-from .image import BrokerRegistration, Endpoint, MetadataDelta, MetadataImage, SecurityProtocol
+from .image import BrokerRegistration, Endpoint, MetadataCorruption, MetadataDelta, MetadataImage, SecurityProtocol
 
 FENCE, UNFENCE = 1, -1
 

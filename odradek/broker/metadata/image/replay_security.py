@@ -9,9 +9,8 @@ from odradek.protocol.messages import metadata_records as records
 from odradek.protocol.security.acl import Acl
 from odradek.protocol.security.scram_credential import ScramCredential
 
-from .corruption import SHOWN_CHARACTERS, MetadataCorruption
 from .delegation_tokens import DelegationToken
-from .image import MetadataDelta, MetadataImage
+from .image import SHOWN_CHARACTERS, MetadataCorruption, MetadataDelta, MetadataImage
 
 
 def add_acl(image: MetadataImage, record: records.AccessControlEntryRecord, delta: MetadataDelta) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 from odradek.protocol.messages import metadata_records as records
 from odradek.protocol.names.topic_names import MAX_NAME_LENGTH
 
-from .corruption import MetadataCorruption
 from .image import (
     DIRECTORY_MIGRATING,
     LeaderRecoveryState,
+    MetadataCorruption,
     MetadataDelta,
     MetadataImage,
     PartitionImage,

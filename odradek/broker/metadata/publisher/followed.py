@@ -20,8 +20,7 @@ from odradek.storage.files.meta_properties import META_PROPERTIES
 
 from ...config.errors import ConfigError
 from ...config.server_config import ServerConfig
-from ..image.corruption import problem_of
-from ..image.image import MetadataDelta, MetadataImage
+from ..image.image import MetadataDelta, MetadataImage, problem_of
 from ..image.image_difference import difference
 from ..image.replay import replay
 from ..log.log_reader import LoadedRecord, MetadataLogError

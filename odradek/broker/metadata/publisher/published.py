@@ -14,9 +14,8 @@ from odradek.protocol.messages.structure import Message
 
 from ...config.errors import ConfigError
 from ...config.server_config import ServerConfig
-from ..image.corruption import problem_of
 from ..image.features import KRAFT_VERSION, SUPPORTED_FEATURES, levels_problem
-from ..image.image import MetadataDelta, MetadataImage
+from ..image.image import MetadataDelta, MetadataImage, problem_of
 from ..image.replay import publish, replay_aside
 from ..log.metadata_log import MetadataLog, PendingSnapshot
 from ..log.snapshot import UnwritableMetadataError

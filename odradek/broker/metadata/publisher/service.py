@@ -22,8 +22,7 @@ from odradek.storage.files.meta_properties import uuid_text
 
 from ...config.errors import ConfigError
 from ...config.server_config import ServerConfig
-from ..image.corruption import problem_of
-from ..image.image import MetadataDelta, MetadataImage
+from ..image.image import MetadataDelta, MetadataImage, problem_of
 from ..image.replay import replay
 from ..log.voter_log import VoterLog
 from .decision import Decision, Response

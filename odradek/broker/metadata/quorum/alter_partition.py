@@ -15,8 +15,7 @@ from odradek.protocol.messages.quorum import AlterPartitionRequest, AlterPartiti
 
 from ...network.node_client import NodeUnavailableError
 from ...timers.repeated_complaint import RepeatedComplaint
-from .channel import RETRY_MS, ControllerChannel
-from .permissions import described
+from .channel import RETRY_MS, ControllerChannel, described
 
 REQUEST_TIMEOUT_S = 10.0
 """A request takes one commit of the controllers. Kafka sets no limit, so a dead connection blocks all ISR changes."""

@@ -15,9 +15,8 @@ from ...timers.repeated_complaint import RepeatedComplaint
 from ..image.features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..image.image import DIRECTORY_LOST, MetadataDelta, MetadataImage, Replica
 from ..publisher.followed import FollowedMetadata
-from .channel import ControllerChannel
+from .channel import ControllerChannel, described
 from .directory_assignments import DirectoryAssignments
-from .permissions import described
 
 REQUEST_TIMEOUT_S = 10.0
 """A batch waits for one commit of the controllers; a request on a dead connection must not wait for long."""

@@ -7,11 +7,24 @@ that a long answer of one delays no heartbeat.
 
 from typing import TypeVar
 
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, error_name
 from odradek.protocol.messages.structure import Message
 
 from ...network.node_client import ANY_VERSION, NodeClient, NodeUnavailableError, client_at
 from .known_controllers import Address, KnownControllers
+
+DENIED = (
+    "the controllers deny CLUSTER_ACTION to this broker. Add its principal to super.users of the controllers, or"
+    " allow it by an ACL: kafka-acls.sh --bootstrap-controller HOST:PORT --add --cluster --operation ClusterAction"
+    " --allow-principal User:NAME"
+)
+
+
+def described(code: int) -> str:
+    """The name of an error, with what to do if this broker lacks a permission."""
+    name = error_name(code)
+    return f"{name}: {DENIED}" if code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED else name
+
 
 Response = TypeVar("Response", bound=Message)
 

@@ -10,21 +10,37 @@ import asyncio
 import ipaddress
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from odradek.protocol.apis.api_keys import api
+from odradek.protocol.codec import encode
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.quorum import EnvelopeRequest, EnvelopeResponse
+from odradek.protocol.messages.security import DefaultPrincipalData
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 
 from ...network.node_client import NodeLoginError, NodeUnavailableError
 from ...timers.repeated_complaint import RepeatedComplaint
 from ..publisher.controller_link import Requester
-from .channel import RETRY_MS, ControllerChannel
+from .channel import RETRY_MS, ControllerChannel, described
 from .fair_queue import FairQueue
 from .forwarded_apis import FORWARDED
-from .permissions import described
-from .principals import serialized
+
+VERSION = 0
+CACHED = 256
+"""The number of cached principals: few change metadata."""
+
+
+@lru_cache(CACHED)
+def serialized(principal: str, by_token: bool) -> bytes:
+    """The bytes of a principal ``Type:name``: the version, then DefaultPrincipalData.
+
+    ``by_token``: the client was authenticated with a delegation token, and may not create another one.
+    """
+    kind, _, name = principal.partition(":")
+    return VERSION.to_bytes(2, "big") + encode(DefaultPrincipalData(kind, name, by_token), VERSION)
+
 
 CONNECT_TIMEOUT_S = 2.0
 REQUEST_TIMEOUT_S = 30.0

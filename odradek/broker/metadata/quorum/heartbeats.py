@@ -14,12 +14,11 @@ from collections.abc import Callable
 from odradek.protocol.messages.quorum import BrokerHeartbeatResponse, BrokerRegistrationResponse
 
 from ...network.node_client import NodeUnavailableError
-from ...timers.monotonic import monotonic_ms
+from ...timers.loop_timers import monotonic_ms
 from ...timers.repeated_complaint import RepeatedComplaint
-from ..image.broker_state import BrokerState
-from .channel import RETRY_MS, ControllerChannel
+from ..image.image import BrokerState
+from .channel import RETRY_MS, ControllerChannel, described
 from .lifecycle import EndBroker, Heartbeat, Lifecycle, Register
-from .permissions import described
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...config.server_config import ServerConfig
-from ...network.node_security import PLAINTEXT, NodeSecurity
+from ...network.node_client import PLAINTEXT, NodeSecurity
 
 NO_LEADER = -1
 DOUBTS = 20

@@ -21,9 +21,8 @@ from odradek.protocol.messages.quorum import (
 )
 from odradek.storage.files.meta_properties import uuid_text
 
-from ..image.broker_state import BrokerState
-from ..image.image import Endpoint
-from .permissions import described
+from ..image.image import BrokerState, Endpoint
+from .channel import described
 
 BUSY_DELAY_MS = 50
 """The pause between heartbeats while a change of state is near, unless a heartbeat has news. Kafka's brokers send the

@@ -16,12 +16,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from ...config.server_config import ServerConfig
-from ...network.node_security import PLAINTEXT, NodeSecurity
-from ...timers.monotonic import monotonic_ms
+from ...network.node_client import PLAINTEXT, NodeSecurity
+from ...timers.loop_timers import monotonic_ms
 from ...timers.work import KindOfWork
-from ..image.broker_state import BrokerState
 from ..image.features import DIRECTORY_ASSIGNMENT_SUPPORTED, METADATA_VERSION
-from ..image.image import MetadataDelta, MetadataImage
+from ..image.image import BrokerState, MetadataDelta, MetadataImage
 from ..publisher.controller_link import BrokerReports
 from ..publisher.followed import FollowedMetadata
 from .channel import ControllerChannel

@@ -15,8 +15,8 @@ from odradek.protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshot
 from odradek.protocol.names.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
 
 from ..log.snapshot_files import SnapshotId
+from .channel import described
 from .known_controllers import NO_LEADER, Address, KnownControllers
-from .permissions import described
 
 MAX_WAIT_MS = 500
 """``KafkaRaftClient.MAX_FETCH_WAIT_MS``."""

@@ -15,8 +15,7 @@ from odradek.protocol.messages.quorum import AllocateProducerIdsRequest, Allocat
 from ...network.node_client import NodeUnavailableError
 from ...timers.repeated_complaint import RepeatedComplaint
 from ..publisher.controller_link import ProducerIdSource
-from .channel import RETRY_MS, ControllerChannel
-from .permissions import described
+from .channel import RETRY_MS, ControllerChannel, described
 
 logger = logging.getLogger(__name__)
 

@@ -21,9 +21,8 @@ from odradek.storage.files.disk_errors import is_passing
 
 from ...metrics.replica_state import FetcherState, OneMinuteRate
 from ...network.broker_client import BrokerClient
-from ...network.node_client import NodeAnswerError, NodeUnavailableError
-from ...network.node_security import PLAINTEXT, NodeSecurity
-from ...timers.monotonic import monotonic_ms
+from ...network.node_client import PLAINTEXT, NodeAnswerError, NodeSecurity, NodeUnavailableError
+from ...timers.loop_timers import monotonic_ms
 from ...timers.repeated_complaint import RepeatedComplaint
 from ...timers.work import KindOfWork
 from ..replication_throttle import ReplicationThrottle

@@ -11,7 +11,7 @@ from odradek.storage.log.log import Log
 from ...config.server_config import ServerConfig
 from ...metadata.publisher.published import PublishedMetadata
 from ...metrics.replica_state import FetcherState, FollowedReplica
-from ...network.node_security import PLAINTEXT, NodeSecurity
+from ...network.node_client import PLAINTEXT, NodeSecurity
 from ..following import Following, ReplicaFollowing
 from ..group_commit import GroupCommit
 from ..replication_throttle import ReplicationThrottle

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from odradek.broker.coordinator.partitioning import partition_for
-from odradek.broker.groups.classic.states import GroupState
+from odradek.broker.groups.classic.group import GroupState
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.messages.groups import (
     DescribeGroupsRequest,

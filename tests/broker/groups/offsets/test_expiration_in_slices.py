@@ -6,8 +6,7 @@ from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.core import GroupCore
 from odradek.broker.groups.effects import ExpirationDue, GroupEffects
 from odradek.broker.groups.offsets.expiration import STEP_US, TOMBSTONE_US
-from odradek.broker.groups.offsets.records import offset_commit_record
-from odradek.broker.groups.offsets.store import TOMBSTONES_A_STEP
+from odradek.broker.groups.offsets.store import TOMBSTONES_A_STEP, offset_commit_record
 from odradek.protocol.messages.group_records import OffsetCommitValue
 
 RETENTION_MS = 1_000

@@ -3,7 +3,7 @@
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.core import GroupCore
 from odradek.broker.groups.offsets.fetch import TopicFetch, fetch_offsets
-from odradek.broker.groups.offsets.records import offset_commit_record, offset_tombstone
+from odradek.broker.groups.offsets.store import offset_commit_record, offset_tombstone
 from odradek.broker.groups.records import CoordinatorRecord
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
