@@ -56,9 +56,12 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert not broken
 
 
-def test_the_readme_links_every_page() -> None:
-    readme = (ROOT / "README.md").read_text()
-    assert not [page.name for page in (ROOT / "docs").glob("*.md") if f"](docs/{page.name})" not in readme]
+def test_the_index_links_every_page_and_the_readme_the_index() -> None:
+    docs = ROOT / "docs"
+    index = (docs / "README.md").read_text()
+    pages = [page.relative_to(docs).as_posix() for page in docs.rglob("*.md") if page.parent.name != "decisions"]
+    assert not [page for page in pages if page != "README.md" and f"]({page})" not in index]
+    assert "](docs/README.md)" in (ROOT / "README.md").read_text()
 
 
 def test_the_changelog_has_the_sections_of_keep_a_changelog() -> None:
