@@ -33,7 +33,7 @@ test-ci: $(VENV)/.installed-dev
 test-nightly: $(VENV)/.installed-dev
 	$(PYTEST) -n $(WORKERS) -m nightly
 
-## test-long: the full numbers, all parts; docs/test-long.md says what each shows, its last result and how a seed is replayed
+## test-long: the full numbers, all parts; docs/developers/test-long.md says what each shows, its last result and how a seed is replayed
 test-long: $(VENV)/.installed-dev
 	$(PYTEST) -m long
 
@@ -177,17 +177,17 @@ format: $(VENV)/.installed-dev
 messages: $(VENV)/.installed-dev
 	$(BIN)/python -m odradek.protocol.generate
 
-## bench: ours and real Kafka in turn with the same client; the table goes to docs/benchmarks.json
+## bench: ours and real Kafka in turn with the same client; the table goes to docs/developers/benchmarks.json
 bench: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
 
 ## bench-cluster: three brokers of ours and three real ones in turn, each under a real controller (12 minutes); writes the table
 bench-cluster: $(VENV)/.installed-dev
-	PYTHONPATH=tests $(BIN)/python bench/run_cluster.py --document docs/benchmarks.md $(BENCH_ARGUMENTS)
+	PYTHONPATH=tests $(BIN)/python bench/run_cluster.py --document docs/developers/benchmarks.md $(BENCH_ARGUMENTS)
 
 ## bench-tls: TLS of ours and of a real Kafka in turn (8 minutes); writes the table
 bench-tls: $(VENV)/.installed-dev
-	PYTHONPATH=tests $(BIN)/python bench/tls.py --document docs/benchmarks.md $(BENCH_ARGUMENTS)
+	PYTHONPATH=tests $(BIN)/python bench/tls.py --document docs/developers/benchmarks.md $(BENCH_ARGUMENTS)
 
 ## bench-metrics: what metrics cost: the dispatcher alone, and two brokers with and without them under load (5 minutes)
 bench-metrics: $(VENV)/.installed-dev

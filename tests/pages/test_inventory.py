@@ -155,7 +155,8 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Go": [f"{STARTED}the_program_in_go"] * 2,
         "The command line": [f"{STARTED}the_commands"],
     },
-    "docs/how-it-is-tested.md": {
+    "docs/developers/benchmarks.md": {"Benchmarks": [MINUTES]},
+    "docs/developers/how-it-is-tested.md": {
         "Disks that fail, and crashes": [
             NotRun("fuzzes for minutes, by hand; tests/faults/test_fuzzed_inputs.py repeats inputs that it found")
         ]

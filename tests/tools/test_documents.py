@@ -102,7 +102,7 @@ def test_the_readme_has_the_figures_of_the_page_about_benchmarks() -> None:
         "acknowledged produce, p99": ["acked produce, p99 ms"],
         "200 connections, one record each": ["200 connections, one record each, requests/s"],
     }
-    page = _table((ROOT / "docs" / "benchmarks.md").read_text().partition("\n## Three brokers")[0])
+    page = _table((ROOT / "docs" / "developers" / "benchmarks.md").read_text().partition("\n## Three brokers")[0])
     readme = _table((ROOT / "README.md").read_text().partition("\n## Benchmarks\n")[2].partition("\n## ")[0])
     assert set(readme) - {"", "---"} == set(rows)
     for name, ours in rows.items():
@@ -110,6 +110,14 @@ def test_the_readme_has_the_figures_of_the_page_about_benchmarks() -> None:
             shown = [float(one.replace(",", "")) for one in re.findall(r"[\d.,]+", readme[name][column])]
             measured = [float(page[one][column].replace(",", "")) for one in ours]
             assert shown == pytest.approx(measured, rel=0.01), name
+
+
+def test_the_short_page_about_benchmarks_has_the_figures_of_the_long_one() -> None:
+    measured = _table((ROOT / "docs" / "developers" / "benchmarks.md").read_text())
+    page = _table((ROOT / "docs" / "benchmarks.md").read_text())
+    both = page.keys() & measured.keys() - {"", "what", "---"}
+    assert len(both) >= 25
+    assert {name: page[name][:2] for name in both} == {name: measured[name][:2] for name in both}
 
 
 def test_the_page_about_alternatives_has_the_figures_of_the_page_about_benchmarks() -> None:
@@ -120,7 +128,7 @@ def test_the_page_about_alternatives_has_the_figures_of_the_page_about_benchmark
         "produce, 1 KiB, acks=all": "produce 1024 B acks=all, MB/s",
         "requests of 200 connections, one record each": "200 connections, one record each, requests/s",
     }
-    measured = _table((ROOT / "docs" / "benchmarks.md").read_text().partition("\n## Three brokers")[0])
+    measured = _table((ROOT / "docs" / "developers" / "benchmarks.md").read_text().partition("\n## Three brokers")[0])
     page = _table((ROOT / "docs" / "alternatives.md").read_text().partition("\n## One broker for a small system")[2])
     for name, row in rows.items():
         for column in (0, 1):  # of Odradek, of Apache Kafka
@@ -129,7 +137,7 @@ def test_the_page_about_alternatives_has_the_figures_of_the_page_about_benchmark
 
 
 def test_the_page_about_alternatives_has_the_medians_that_were_measured() -> None:
-    measured = json.loads((ROOT / "docs" / "benchmarks.json").read_text())["alternatives"]["results"]
+    measured = json.loads((ROOT / "docs" / "developers" / "benchmarks.json").read_text())["alternatives"]["results"]
     page = _table((ROOT / "docs" / "alternatives.md").read_text())
     for name, figures in measured.items():
         medians = [one["median"] for one in figures.values()]
