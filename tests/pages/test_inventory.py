@@ -123,7 +123,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "odradek storage adopt": [RESCUE],
         "odradek storage explain": [f"{COMMANDS}that_read_files"],
     },
-    "docs/compaction.md": {"Compaction": [f"{JOBS}the_pages_about_compaction_export_and_import"]},
+    "docs/compaction.md": {"odradek compact": [f"{JOBS}the_pages_about_compaction_export_and_import"]},
     "docs/docker.md": {
         "The broker": [f"{WITH_DOCKER}the_broker_is_built_and_serves"],
         "A broker with topics, for an afternoon": [RECIPE],

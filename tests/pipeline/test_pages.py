@@ -122,7 +122,7 @@ def test_an_audit_of_several_directories(directory: Path, tmp_path: Path) -> Non
 
 
 def test_the_pages_about_compaction_export_and_import(directory: Path, tmp_path: Path) -> None:
-    for command in only_block("docs/compaction.md", "Compaction", INDENTED).commands():
+    for command in only_block("docs/compaction.md", "odradek compact", INDENTED).commands():
         assert "users" in run(command, tmp_path, (PLACE, directory))
     (export,) = only_block("docs/export.md", "Export to Parquet", INDENTED).commands()
     run(export, tmp_path, (PLACE, directory), ("/srv/export", tmp_path / "export"))

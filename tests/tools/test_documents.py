@@ -56,6 +56,16 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert not broken
 
 
+def test_pages_named_in_the_code_exist() -> None:
+    """A page that an error, a docstring or a configuration names."""
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    suffixes = {".py", ".yaml", ".yml", ".toml", ".properties", ".service", ".java", ""}
+    files = [ROOT / name for name in tracked if Path(name).suffix in suffixes and (ROOT / name).is_file()]
+    named = {(relative(file), page) for file in files for page in re.findall(r"docs/[\w/.-]+\.md", file.read_text())}
+    assert len(named) > 50
+    assert not {(file, page) for file, page in named if not (ROOT / page).exists()}
+
+
 def test_the_index_links_every_page_and_the_readme_the_index() -> None:
     docs = ROOT / "docs"
     index = (docs / "README.md").read_text()
