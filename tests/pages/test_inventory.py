@@ -91,7 +91,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Transactions": ["tests/client/test_page.py::test_a_transaction_with_the_offsets_of_its_consumer"],
         "Security": ["tests/client/test_page.py::test_a_login"],
     },
-    "docs/cluster-operations.md": {
+    "docs/cluster.md": {
         "A cluster of three with Docker compose": [IMAGES_OF_KAFKA],
         "Start one broker": [NEW_BROKER] * 3,
         "Before": [CLUSTER_PAGE],
