@@ -124,7 +124,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "odradek storage explain": [f"{COMMANDS}that_read_files"],
     },
     "docs/compaction.md": {"odradek compact": [f"{JOBS}the_pages_about_compaction_export_and_import"]},
-    "docs/docker.md": {
+    "docs/docker-and-kubernetes.md": {
         "The broker": [f"{WITH_DOCKER}the_broker_is_built_and_serves"],
         "A broker with topics, for an afternoon": [RECIPE],
         "Data that outlives the container": [RECIPE],
@@ -134,6 +134,8 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Another service that waits for the broker": [
             "tests/docker/test_recipes.py::test_another_service_waits_until_the_broker_serves"
         ],
+        "Kubernetes": [KUBERNETES],
+        "TLS and passwords": [f"{MOUNTED}the_commands_of_the_page"] * 4,
         "The jobs": [
             f"{WITH_DOCKER}the_jobs_are_built_and_audit",
             "tests/docker/test_jobs_image.py::test_the_compose_file_is_a_cluster_whose_workers_audit",
@@ -164,15 +166,10 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     "docs/import.md": {
         "Import: Parquet or JSON lines into a log directory": [f"{JOBS}the_pages_about_compaction_export_and_import"]
     },
-    "docs/kubernetes.md": {
-        "Kubernetes": [KUBERNETES],
-        "TLS and passwords": [f"{MOUNTED}the_commands_of_the_page"] * 4,
-    },
     "docs/lag.md": {
         "Lag from disk": [f"{JOBS}the_page_about_audits"],
         "The records themselves": [f"{JOBS}the_programs_for_spark"],
     },
-    "docs/log-directories.md": {"Where partitions go": [f"{JOBS}the_page_about_audits"]},
     "docs/metrics.md": {
         "Metrics": [f"{SERVING}it_serves_metrics"],
         "Prometheus and Grafana": ["tests/broker/metrics/test_prometheus.py::test_every_query_has_data"],
@@ -188,6 +185,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Install as a service": [f"{OPERATING}it_is_installed_upgraded_and_goes_back"],
         "Stop, start, upgrade": [f"{OPERATING}it_is_installed_upgraded_and_goes_back"],
         "Back up and restore": [f"{OPERATING}a_backup_is_made_looked_into_and_restored"] * 2,
+        "Where partitions go": [f"{JOBS}the_page_about_audits"],
     },
     "docs/pipeline.md": {"Jobs over log directories": [f"{INSTALL}pip_installs_a_checkout"]},
     "docs/recording.md": {
@@ -323,13 +321,13 @@ def test_the_programs_with_our_fixtures_are_those_that_pytest_runs(page: str) ->
 
 
 def test_the_first_pages_are_all_run() -> None:
-    """Of what a new user follows, only the code that a move replaces is not run."""
+    """Of what a new user follows, only the code that a move replaces and commands for Kubernetes are not run."""
     first = (
         "README",
         "getting-started",
         "testing",
         "testing-cookbook",
-        "docker",
+        "docker-and-kubernetes",
         "moving-tests",
         "two-way-door",
         "operating",
@@ -339,4 +337,4 @@ def test_the_first_pages_are_all_run() -> None:
     exceptions = [
         one for page in pages_of_all for entries in RUN[page].values() for one in entries if isinstance(one, NotRun)
     ]
-    assert set(exceptions) == {ANOTHER_PROGRAM}
+    assert set(exceptions) == {ANOTHER_PROGRAM, KUBERNETES}

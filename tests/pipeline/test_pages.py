@@ -53,8 +53,8 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
             records = "".join(f"{number % 3}:{number}\n" for number in range(RECORDS))
             odradek(f"produce --topic {topic} --property parse.key=true --property key.separator=:", records)
         odradek("consume --topic orders --group billing --from-beginning --max-messages 10")
-        # On the page about log directories, which needs a broker that runs.
-        (where,) = only_block("docs/log-directories.md", "Where partitions go", INDENTED).commands()
+        # On the page about operating a broker: it needs a broker that runs.
+        (where,) = only_block("docs/operating.md", "Where partitions go", INDENTED).commands()
         assert "orders-0" in odradek(where.removeprefix("odradek "))
         assert broker.stop() == 0
     return broker.log_dir

@@ -3,7 +3,7 @@
 Owns: the state of each directory, the time of the next check, filling the reserve. Never does: choosing states
 (disk_space.py does), removing a file on the event loop. Invariants: a change of state is one log line that says what to
 do; when there is room again, producers are served without help; one check at a time, in slices (make_room.py has the
-steps). Source: our own; see docs/disk-space.md.
+steps). Source: our own; see docs/operating.md.
 """
 
 import asyncio

@@ -230,7 +230,7 @@ def full_disk_hint(error: BaseException) -> Iterator[str]:
         yield (
             "(The file system is full, and this log directory has no reserve left from an earlier start. A start needs"
             " a few hundred KiB: remove or move away any other file of that file system, then start again;"
-            " docs/disk-space.md.)"
+            " docs/operating.md#a-full-disk.)"
         )
 
 

@@ -1,6 +1,6 @@
 """The lines of other images' logs that programs wait for: ``odradek serve --announce-as-kafka``, as in our image.
 
-Owns: their texts, and when each is printed. Modules of Testcontainers wait for them (docs/docker.md).
+Owns: their texts, and when each is printed. Modules of Testcontainers wait for them (docs/docker-and-kubernetes.md).
 """
 
 from collections.abc import Iterator
