@@ -1,5 +1,4 @@
-"""The blocks for docker in README.md, docs/docker-and-kubernetes.md and docs/testing-over-http.md, run but for names and
-ports.
+"""The blocks for docker in README.md and two pages of docs/, run but for names and ports.
 
 A private engine has no bridge (``support/docker/engine.py``): images are built on the network of this machine, and
 containers get none and publish no port. The recipes of docs/docker-and-kubernetes.md have tests of their own.

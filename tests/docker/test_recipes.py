@@ -1,5 +1,4 @@
-"""The recipes of docs/docker-and-kubernetes.md, run for real: only names, and the network of ``docker run``, are the tests'
-own.
+"""The recipes of docs/docker-and-kubernetes.md, run for real: only names and the network are the tests' own.
 
 A private engine has no bridge (``support/docker/engine.py``), so containers get no network and publish no port.
 """

@@ -1,7 +1,8 @@
 """The ledger of proof: which test with which client shows each API version that the broker serves.
 
 ``docs/developers/protocol-ledger.json`` holds the evidence, ``docs/protocol.md`` is printed from it. Both are written
-by :func:`add_run` at the end of a recorded test run (``make protocol-ledger``, ``tests/support/ledger``), never by hand.
+by :func:`add_run` at the end of a recorded test run (``make protocol-ledger``, ``tests/support/ledger``), never by
+hand.
 
 A test is evidence for a version if it passed and the broker handed a request of that version to its handler while the
 test ran. What proves a version depends on who sent the request: see :func:`sender`.
