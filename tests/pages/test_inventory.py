@@ -80,10 +80,11 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Configuration": [f"{SERVING}it_serves_the_configuration_of_the_repository"],
         "The command line": ["tests/pages/test_commands.py::test_the_commands_and_jobs_of_the_readme"],
     },
-    "docs/audit-report.md": {"The tables": [f"{JOBS}the_page_about_audits"]},
     "docs/audit.md": {
         "Audit": [f"{JOBS}the_page_about_audits"] * 2,
         "Several directories": [f"{JOBS}an_audit_of_several_directories"],
+        "The tables": [f"{JOBS}the_page_about_audits"],
+        "The records themselves": [f"{JOBS}the_programs_for_spark"],
     },
     "docs/benchmarks.md": {"Benchmarks": [MINUTES]},
     "docs/client.md": {
@@ -165,10 +166,6 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     },
     "docs/import.md": {
         "Import: Parquet or JSON lines into a log directory": [f"{JOBS}the_pages_about_compaction_export_and_import"]
-    },
-    "docs/lag.md": {
-        "Lag from disk": [f"{JOBS}the_page_about_audits"],
-        "The records themselves": [f"{JOBS}the_programs_for_spark"],
     },
     "docs/metrics.md": {
         "Metrics": [f"{SERVING}it_serves_metrics"],

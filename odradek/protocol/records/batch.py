@@ -1,8 +1,9 @@
 """The header of a record batch: reads it, checks it, and writes offset and leader epoch in place.
 
 Owns: the 61 bytes before the records (described in docs/developers/log-format.md), and the fields of a message of
-format 0 or 1 before its key. Such a message counts as a batch: of one record, or of those that are compressed in its value (a
-wrapper). Kafka before 0.11 wrote them; nothing here writes them but the conversion for old clients and the cleaner.
+format 0 or 1 before its key. Such a message counts as a batch: of one record, or of those that are compressed in its
+value (a wrapper). Kafka before 0.11 wrote them; nothing here writes them but the conversion for old clients and the
+cleaner.
 Never does: decompressing, reading a record. Invariants: if `read_header` returns, the whole batch lies inside the
 buffer; malformed bytes raise only the errors of `errors.py`. Source: KIP-98, KIP-32, Kafka's DefaultRecordBatch,
 AbstractLegacyRecordBatch, ByteBufferLogInputStream.
