@@ -91,7 +91,7 @@ test-long-frames: LONG = tests/faults/test_hostile_frames.py
 ## test-long-fire: ten minutes of writers, readers and transfers under kills, pauses and takeovers
 test-long-fire: LONG = tests/faults/test_under_fire.py
 
-## test-long-cluster-fire: three times ten minutes of a cluster under fire: ours, ours beside Apache Kafka's, and Kafka's alone
+## test-long-cluster-fire: three times ten minutes of faults in a cluster: ours, ours beside Apache Kafka's, and Kafka's alone
 test-long-cluster-fire: LONG = tests/cluster/test_fire.py
 
 ## test-long-mutated: a million mutated records in the logs of the internal topics

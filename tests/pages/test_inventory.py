@@ -56,7 +56,7 @@ OPERATING = "tests/pages/test_operating.py::test_"
 OVER_HTTP = "tests/testing/admin/test_page.py::test_the_"
 PROGRAMS = "tests/pages/test_programs.py::test_the_tests_of_a_page_pass"
 RECIPE = "tests/docker/test_recipes.py::test_a_recipe"
-RESCUE = "tests/pages/test_serving.py::test_the_disks_of_a_dead_broker_are_looked_at_read_and_served"
+RECOVERY = "tests/pages/test_serving.py::test_the_disks_of_a_dead_broker_are_looked_at_read_and_served"
 SERVING = "tests/pages/test_serving.py::test_"
 SETTINGS = "tests/pages/test_security.py::test_certificates_are_changed_and_acls_and_quotas_set"
 SPARK_AUDIT = "tests/pipeline/spark/test_spark_cluster.py::test_an_audit_on_the_cluster_equals_the_local_one"
@@ -121,7 +121,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "odradek dump-log": [f"{COMMANDS}that_read_files"] * 2,
         "odradek storage format": [f"{COMMANDS}that_read_files"],
         "odradek storage check": [f"{COMMANDS}that_read_files"],
-        "odradek storage adopt": [RESCUE],
+        "odradek storage adopt": [RECOVERY],
         "odradek storage explain": [f"{COMMANDS}that_read_files"],
     },
     "docs/compaction.md": {"odradek compact": [f"{JOBS}the_pages_about_compaction_export_and_import"]},
@@ -190,10 +190,10 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Replay it": [PROGRAMS],
         "Over HTTP": [f"{OVER_HTTP}commands_that_record"],
     },
-    "docs/rescue.md": {
-        "1. Look, without changing anything": [RESCUE],
-        "2. Read, without changing a byte": [RESCUE],
-        "3. Serve them for good": [RESCUE],
+    "docs/recovering-a-dead-broker.md": {
+        "1. Look, without changing anything": [RECOVERY],
+        "2. Read, without changing a byte": [RECOVERY],
+        "3. Serve them for good": [RECOVERY],
     },
     "docs/security.md": {
         "From nothing to TLS, users and ACLs": [FROM_NOTHING] * 4,
@@ -261,7 +261,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     "docs/troubleshooting.md": {
         "A consumer gets nothing": ["tests/pages/test_commands.py::test_the_commands_of_troubleshooting"]
     },
-    "docs/two-way-door.md": {
+    "docs/moving-from-and-to-kafka.md": {
         "From Kafka to Odradek": [f"{SERVING}it_takes_the_configuration_of_kafka"],
         "From Odradek to Kafka": ["tests/door/test_leaving.py::test_the_page_leads_to_a_kafka_that_serves"],
     },
@@ -326,7 +326,7 @@ def test_the_first_pages_are_all_run() -> None:
         "testing-cookbook",
         "docker-and-kubernetes",
         "moving-tests",
-        "two-way-door",
+        "moving-from-and-to-kafka",
         "operating",
     )
     pages_of_all = [page for page in RUN if Path(page).stem in (*first, "troubleshooting")]
