@@ -112,7 +112,7 @@ test-long-live-audit: LONG = tests/faults/test_audit_of_live_kafka.py
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-## test-long-neighbours: what other clients wait beside heavy requests, every row of docs/limits.md
+## test-long-neighbours: what other clients wait beside heavy requests, every row of docs/developers/benchmarks.md
 test-long-neighbours: LONG = tests/scale/test_neighbours.py
 
 ## test-long-loop: an hour's search of client scripts that hold the event loop for the longest time
