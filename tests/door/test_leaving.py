@@ -1,4 +1,4 @@
-"""The steps of docs/moving-from-and-to-kafka.md lead to a working Kafka that has no complaint about its configuration."""
+"""The steps of docs/moving-from-and-to-kafka.md lead to a working Kafka without a complaint about its configuration."""
 
 import re
 from pathlib import Path

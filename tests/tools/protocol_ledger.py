@@ -272,6 +272,11 @@ This page is generated. `make protocol-ledger` records a test run into `docs/dev
 the page from it. `odradek protocol list` lists all of Kafka's APIs. `odradek protocol show Produce 9` prints
 the fields of a message, and with `--bytes` it decodes bytes.
 
+- [Served](#served)
+- [Not served](#not-served)
+- [Tests](#tests)
+- [Frames and types](#frames-and-types)
+
 ## Served
 """
 

@@ -74,6 +74,24 @@ def test_the_index_links_every_page_and_the_readme_the_index() -> None:
     assert "](docs/README.md)" in (ROOT / "README.md").read_text()
 
 
+LONG_PAGE_WORDS = 1500
+READ_AS_A_WHOLE = {"docs/architecture.md"}
+"""Pages that are read from the first line to the last."""
+
+
+def test_long_pages_begin_with_their_headings() -> None:
+    """As a list of links, before the first of the headings."""
+    missing = []
+    for document in DOCUMENTS:
+        text = document.read_text()
+        headings = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
+        if len(text.split()) > LONG_PAGE_WORDS and headings and document.name != "CHANGELOG.md":
+            before = text.partition(f" {headings[0]}\n")[0]
+            if relative(document) not in READ_AS_A_WHOLE and f"- [{headings[0]}](#" not in before:
+                missing.append(relative(document))
+    assert not missing
+
+
 def test_the_changelog_has_the_sections_of_keep_a_changelog() -> None:
     sections = re.findall(r"^### (.*)$", (ROOT / "CHANGELOG.md").read_text().partition("## [")[2], re.MULTILINE)
     assert sections[:3] == ["Added", "Changed", "Fixed"]
