@@ -92,9 +92,16 @@ def test_long_pages_begin_with_their_headings() -> None:
     assert not missing
 
 
-def test_the_changelog_has_the_sections_of_keep_a_changelog() -> None:
-    sections = re.findall(r"^### (.*)$", (ROOT / "CHANGELOG.md").read_text().partition("## [")[2], re.MULTILINE)
-    assert sections[:3] == ["Added", "Changed", "Fixed"]
+def test_the_changelog_keeps_its_form() -> None:
+    """The sections of Keep a Changelog in their order, and one line for each change."""
+    unreleased, *releases = (ROOT / "CHANGELOG.md").read_text().split("\n## [")[1:]
+    assert unreleased.startswith("Unreleased]\n")
+    order = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+    for release in (unreleased, *releases):
+        sections = re.findall(r"^### (.*)$", release, re.MULTILINE)
+        assert sections == [name for name in order if name in sections]
+        assert not re.findall(r"^  +\S.*$", release, re.MULTILINE), "a change has one line"
+    assert re.match(r"\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}\n", releases[0])
 
 
 def test_ci_runs_every_python_that_the_package_says_it_supports() -> None:
