@@ -380,8 +380,8 @@ class DiskWatch:
             logger.warning("%s: there is room again, producers can write: %s", path, reason)
         elif state is SpaceState.LOW:
             logger.warning(
-                "%s: %s. Retention runs at once and removes deleted files without delay. If room gets lower, producers"
-                " are refused. To make room: %s",
+                "%s: %s. Retention runs at once and removes deleted files without delay. If less space is left,"
+                " producers are refused. To make room: %s",
                 path,
                 reason,
                 WHAT_TO_DO,

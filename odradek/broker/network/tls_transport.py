@@ -37,7 +37,7 @@ HANDSHAKE_RECORD = 0x16
 
 
 class Plaintext(Protocol):
-    """What is above TLS: a :class:`.connection.Connection`, or a :mod:`.tls_stream`."""
+    """The protocol above TLS: a :class:`.connection.Connection`, or a :mod:`.tls_stream`."""
 
     is_authenticated: bool
 

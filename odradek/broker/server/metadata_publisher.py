@@ -48,7 +48,7 @@ class BrokerMetadataPublisher:
         self._hosting = hosting
         self._clock_ms = clock_ms
         self._host_again_after_s: dict[tuple[bytes, int], float] = {}
-        """The last pause of each partition that could not be hosted for want of descriptors or room."""
+        """The last pause before the next try, for each partition that lacked file descriptors or disk space."""
         hosting.host_again = self._host_later
 
     def host_drafts(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:

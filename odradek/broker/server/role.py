@@ -82,7 +82,7 @@ class Role(ABC):
 
     @abstractmethod
     def refuses_in(self, directory_ids: Set[bytes]) -> None:
-        """Called with the ids of all directories that refuse clients' records for want of space, when they change."""
+        """Called with the ids of all directories that refuse clients' records for lack of space, when they change."""
 
     @abstractmethod
     def replication(self, group_commit: GroupCommit) -> ReplicaFollowing | None:

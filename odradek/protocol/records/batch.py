@@ -251,7 +251,7 @@ def iterate_headers(buffer: Buffer, position: int = 0, end: int | None = None) -
             return
         yield position, header
         position += size
-    # A message of format 0 or 1, bytes that are no batch, or fewer bytes than the header of a batch has.
+    # A message of format 0 or 1, bytes that are not a batch, or fewer bytes than a batch header.
     while (found := batch_size(buffer, position, limit)) is not None and found <= limit - position:
         yield position, read_header(buffer, position, limit)
         position += found
