@@ -33,7 +33,7 @@ test-ci: $(VENV)/.installed-dev
 test-nightly: $(VENV)/.installed-dev
 	$(PYTEST) -n $(WORKERS) -m nightly
 
-## test-long: the full numbers, all parts; docs/test-long.md says what each shows, its last result and how a seed is replayed
+## test-long: the full numbers, all parts; docs/developers/test-long.md says what each shows, its last result and how a seed is replayed
 test-long: $(VENV)/.installed-dev
 	$(PYTEST) -m long
 
@@ -91,7 +91,7 @@ test-long-frames: LONG = tests/faults/test_hostile_frames.py
 ## test-long-fire: ten minutes of writers, readers and transfers under kills, pauses and takeovers
 test-long-fire: LONG = tests/faults/test_under_fire.py
 
-## test-long-cluster-fire: three times ten minutes of a cluster under fire: ours, ours beside Apache Kafka's, and Kafka's alone
+## test-long-cluster-fire: three times ten minutes of faults in a cluster: ours, ours beside Apache Kafka's, and Kafka's alone
 test-long-cluster-fire: LONG = tests/cluster/test_fire.py
 
 ## test-long-mutated: a million mutated records in the logs of the internal topics
@@ -112,7 +112,7 @@ test-long-live-audit: LONG = tests/faults/test_audit_of_live_kafka.py
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-## test-long-neighbours: what other clients wait beside heavy requests, every row of docs/limits.md
+## test-long-neighbours: what other clients wait beside heavy requests, every row of docs/developers/benchmarks.md
 test-long-neighbours: LONG = tests/scale/test_neighbours.py
 
 ## test-long-loop: an hour's search of client scripts that hold the event loop for the longest time
@@ -177,17 +177,17 @@ format: $(VENV)/.installed-dev
 messages: $(VENV)/.installed-dev
 	$(BIN)/python -m odradek.protocol.generate
 
-## bench: ours and real Kafka in turn with the same client; the table goes to docs/benchmarks.json
+## bench: ours and real Kafka in turn with the same client; the table goes to docs/developers/benchmarks.json
 bench: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
 
 ## bench-cluster: three brokers of ours and three real ones in turn, each under a real controller (12 minutes); writes the table
 bench-cluster: $(VENV)/.installed-dev
-	PYTHONPATH=tests $(BIN)/python bench/run_cluster.py --document docs/benchmarks.md $(BENCH_ARGUMENTS)
+	PYTHONPATH=tests $(BIN)/python bench/run_cluster.py --document docs/developers/benchmarks.md $(BENCH_ARGUMENTS)
 
 ## bench-tls: TLS of ours and of a real Kafka in turn (8 minutes); writes the table
 bench-tls: $(VENV)/.installed-dev
-	PYTHONPATH=tests $(BIN)/python bench/tls.py --document docs/benchmarks.md $(BENCH_ARGUMENTS)
+	PYTHONPATH=tests $(BIN)/python bench/tls.py --document docs/developers/benchmarks.md $(BENCH_ARGUMENTS)
 
 ## bench-metrics: what metrics cost: the dispatcher alone, and two brokers with and without them under load (5 minutes)
 bench-metrics: $(VENV)/.installed-dev

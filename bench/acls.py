@@ -132,7 +132,7 @@ def measure(broker: OurBroker | RealKafka, count: int) -> dict[str, tuple[float,
 
 
 def main() -> int:
-    """Measures both in turn, and prints rows for docs/benchmarks.md."""
+    """Measures both in turn, and prints rows for docs/developers/benchmarks.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--acls", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)

@@ -51,7 +51,7 @@ def no_worse(_: str) -> float | None:
 
 
 def markdown(results: Mapping[str, Samples], goal: Goal = no_worse) -> str:
-    """The table for docs/benchmarks.md."""
+    """The table for docs/developers/benchmarks.md."""
     has_goals = any(goal(name) for name in results["odradek"])
     lines = ["| what | Odradek | Apache Kafka | times better |", "|---|---:|---:|---:|"]
     if has_goals:

@@ -59,7 +59,7 @@ HEADINGS = ("what", "who", "s", "MB/s", "M records/s", "times as fast")
 
 
 def markdown(results: list[tuple[Comparison, dict[str, list[float]]]]) -> str:
-    """The table for docs/benchmarks.md."""
+    """The table for docs/developers/benchmarks.md."""
     lines = [f"| {' | '.join(HEADINGS)} |", "|---|---|" + "---:|" * 4]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows(results))]) + "\n"
 

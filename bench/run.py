@@ -1,7 +1,7 @@
 """`make bench`: ours and real Kafka in turn on this machine, the same keys, the same client; one table with ratios.
 
 Rounds alternate between the two, so that what else the machine does falls on both; the best of the rounds is reported,
-for both. Written to docs/benchmarks.json; docs/benchmarks.md holds the table as last measured.
+for both. Written to docs/developers/benchmarks.json; docs/developers/benchmarks.md holds the table as last measured.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def main() -> int:
     parser.add_argument(
         "--scale", type=float, default=1.0, help="factor for the numbers of records (0.1 for a quick look)"
     )
-    parser.add_argument("--output", type=Path, default=ROOT / "docs/benchmarks.json")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs/developers/benchmarks.json")
     arguments = parser.parse_args()
     libs = kafka_libs()
     results: dict[str, Samples] = {"odradek": {}, "kafka": {}}

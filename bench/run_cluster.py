@@ -2,7 +2,7 @@
 
 The controllers have the same settings, the brokers the same keys, the client is the same; one table with ratios. Rounds
 alternate between the two. The best of the rounds is reported for both, of fail-overs the median. Written to
-docs/benchmarks.json and, with --document, into docs/benchmarks.md.
+docs/developers/benchmarks.json and, with --document, into docs/developers/benchmarks.md.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def goal(name: str) -> float | None:
 
 
 def document(path: Path, table: str) -> None:
-    """Replaces the table in docs/benchmarks.md."""
+    """Replaces the table in docs/developers/benchmarks.md."""
     before, _, rest = path.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     assert rest, f"{path} has no markers for the table"
@@ -125,7 +125,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="short sessions and small heaps, to check that the bench works"
     )
-    parser.add_argument("--output", type=Path, default=ROOT / "docs/benchmarks.json")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs/developers/benchmarks.json")
     parser.add_argument("--document", type=Path, help="the page whose table is replaced")
     return parser.parse_args()
 

@@ -126,7 +126,8 @@ KAFKA_TOOLS = {**RENAMED_TOOLS, **{f"kafka-{name}": name for name in SAME_NAMES}
 """Tool of Kafka -> the command that does the same. The program takes either name (``kafka-topics``,
 ``kafka-topics.sh``), so that the image has the tools under the paths that scripts call."""
 LIKENESS = 0.62
-"""How similar a name must be to be what was meant: ``dump`` is to ``dump-log``, ``stop`` is not to ``topics``."""
+"""The least similarity of a name to the command that it suggests: ``dump`` suggests ``dump-log``, ``stop`` does not
+suggest ``topics``."""
 PREFIXES_OF_KAFKA = ("kafka-", "connect-", "zookeeper-")
 
 

@@ -3,7 +3,7 @@
 For each, in a new process each round: the time, processor time and memory from nothing to the first answered Metadata
 request; with confluent-kafka, 1,000 round trips of one record, and from subscribe to the first record of a group, after
 the broker has its offsets topic; the time to a clean broker for the next test. Prints the medians of the rounds as a
-Markdown table, and writes all samples to docs/benchmarks.json.
+Markdown table, and writes all samples to docs/developers/benchmarks.json.
 """
 
 import argparse
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--round-trips", type=int, default=1000)
     parser.add_argument("--odradek", type=Path, help="an installed command to measure, instead of the wheel")
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
-    parser.add_argument("--output", type=Path, default=ROOT / "docs/benchmarks.json")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs/developers/benchmarks.json")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="odradek-alternatives-") as place:
         scratch = Path(place)

@@ -1,4 +1,4 @@
-"""The commands of docs/cluster-operations.md are run unchanged."""
+"""The commands of docs/cluster.md are run unchanged."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from support.reader import Reader, written
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "cluster-operations.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "cluster.md"
 FEATURES = "odradek features --bootstrap-server HOST:9092"
 CONFIGS = {
     "offsets.topic.replication.factor": "1",
@@ -110,9 +110,9 @@ def move_to_second(operator: Operator, directory: Path) -> None:
 
 def test_a_new_broker_joins_with_the_configuration_and_commands_of_the_page(tmp_path: Path) -> None:
     """In a cluster with the features of its release, which the page's command at the controllers lowers."""
-    tool, downgrade = blocks("docs/cluster-operations.md", "Start one broker")[0].commands()
+    tool, downgrade = blocks("docs/cluster.md", "Start one broker")[0].commands()
     assert tool.endswith(" ".join(f"--feature {name}=0" for name in FEATURES_AT_0)), "what the tests' controllers do"
-    properties = only_block("docs/cluster-operations.md", "Start one broker", "properties").text
+    properties = only_block("docs/cluster.md", "Start one broker", "properties").text
     with RealControllers(tmp_path / "controllers", features={}) as controllers:
         reader = Reader(tmp_path)
         said = reader.run(downgrade.replace("HOST:9093", controllers.addresses))
@@ -125,7 +125,7 @@ def test_a_new_broker_joins_with_the_configuration_and_commands_of_the_page(tmp_
             ("/var/lib/odradek", str(tmp_path / "data")),
         )
         (tmp_path / "server.properties").write_text(written(properties, *own))
-        make_directory, serve = blocks("docs/cluster-operations.md", "Start one broker")[2].commands()
+        make_directory, serve = blocks("docs/cluster.md", "Start one broker")[2].commands()
         reader.run(written(make_directory, ("--cluster-id ID", f"--cluster-id {CLUSTER_ID}")))
         with reader.serving(serve) as address:
             assert AdminClient({"bootstrap.servers": address}).list_topics(timeout=ADMIN_TIMEOUT_S).brokers.keys() == {

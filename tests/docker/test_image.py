@@ -15,7 +15,7 @@ pytestmark = pytest.mark.ci
 
 DATA = "/var/lib/kafka/data"
 MOST_ADDED_BYTES = 120_000_000
-"""The most bytes, uncompressed, that the image adds to its base (docs/docker.md)."""
+"""The most bytes, uncompressed, that the image adds to its base (docs/docker-and-kubernetes.md)."""
 WRITABLE = (
     "/etc/kafka/docker/run",
     "/etc/kafka/kafka.properties",

@@ -59,8 +59,8 @@ def registered(composed: Project) -> set[str]:
 
 
 def test_the_compose_file_is_a_cluster_whose_workers_audit(jobs_image: Image, whole: Path, tmp_path: Path) -> None:
-    """With the commands of docs/docker.md."""
-    export, *commands = blocks("docs/docker.md", "The jobs")[1].commands()
+    """With the commands of docs/docker-and-kubernetes.md."""
+    export, *commands = blocks("docs/docker-and-kubernetes.md", "The jobs")[1].commands()
     assert export.startswith("export ODRADEK_LOGS=")
     up, audit, copy, down = (shlex.split(command) for command in commands)
     for words in (up, audit, copy, down):

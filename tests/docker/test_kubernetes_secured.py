@@ -1,4 +1,4 @@
-"""The secured manifest for Kubernetes as processes of this machine, with the commands of docs/kubernetes.md.
+"""The secured manifest for Kubernetes as processes of this machine, with the commands of docs/docker-and-kubernetes.md.
 
 Not in a cluster: the paths of the containers are directories of the test, and ``kubectl`` is what the test does.
 """
@@ -17,7 +17,7 @@ from support.shell import Shell
 
 from .entry_points import DOCKER, entry_point
 
-PAGE = DOCKER.parent / "docs" / "kubernetes.md"
+PAGE = DOCKER.parent / "docs" / "docker-and-kubernetes.md"
 MANIFEST = DOCKER / "kubernetes" / "odradek-secured.yaml"
 RANDOM_ID = "$(docker run --rm odradek storage random-uuid)"
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.ci
 
 
 def blocks(kind: str) -> list[str]:
-    text = PAGE.read_text().partition("\n## TLS and passwords\n")[2].partition("\n## ")[0]
+    text = PAGE.read_text().partition("\n### TLS and passwords\n")[2].partition("\n## ")[0]
     return re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 

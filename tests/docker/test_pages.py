@@ -1,7 +1,7 @@
-"""The blocks for docker in README.md, docs/docker.md and docs/testing-over-http.md, run but for names and ports.
+"""The blocks for docker in README.md and two pages of docs/, run but for names and ports.
 
 A private engine has no bridge (``support/docker/engine.py``): images are built on the network of this machine, and
-containers get none and publish no port. The recipes of docs/docker.md have tests of their own.
+containers get none and publish no port. The recipes of docs/docker-and-kubernetes.md have tests of their own.
 """
 
 import os
@@ -19,8 +19,8 @@ from .base import TAG
 from .container import Image
 
 ROOT = Path(__file__).parents[2]
-OF_THE_BROKER = [blocks("README.md", "Docker")[0], blocks("docs/docker.md", "The broker")[0]]
-OF_THE_JOBS = [blocks("README.md", "Docker")[1], blocks("docs/docker.md", "The jobs")[0]]
+OF_THE_BROKER = [blocks("README.md", "Docker")[0], blocks("docs/docker-and-kubernetes.md", "The broker")[0]]
+OF_THE_JOBS = [blocks("README.md", "Docker")[1], blocks("docs/docker-and-kubernetes.md", "The jobs")[0]]
 FOR_TESTS = blocks("docs/testing-over-http.md", "A broker for tests in any language")[1]
 
 pytestmark = pytest.mark.ci

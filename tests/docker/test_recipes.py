@@ -1,4 +1,4 @@
-"""The recipes of docs/docker.md, run for real: only names, and the network of ``docker run``, are the tests' own.
+"""The recipes of docs/docker-and-kubernetes.md, run for real: only names and the network are the tests' own.
 
 A private engine has no bridge (``support/docker/engine.py``), so containers get no network and publish no port.
 """
@@ -16,7 +16,7 @@ from .compose import project
 from .container import Image
 from .entry_points import DOCKER
 
-PAGE = DOCKER.parent / "docs" / "docker.md"
+PAGE = DOCKER.parent / "docs" / "docker-and-kubernetes.md"
 RECIPES = PAGE.read_text().partition("\n## Recipes\n")[2].partition("\n## ")[0]
 BLOCKS = {
     recipe.partition("\n")[0]: recipe.partition("```sh\n")[2].partition("```")[0]

@@ -1,4 +1,4 @@
-"""The time from ``docker run`` to the first answer and to healthy (docs/docker.md), and what shortens it."""
+"""The time from ``docker run`` to the first answer and to healthy, and what shortens it."""
 
 import statistics
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The steps of docs/two-way-door.md lead to a working Kafka: its configuration and tools, without a complaint."""
+"""The steps of docs/moving-from-and-to-kafka.md lead to a working Kafka without a complaint about its configuration."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ from support.kafka.real_kafka import RealKafka
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
-PAGE = Path(__file__).parents[2] / "docs" / "two-way-door.md"
+PAGE = Path(__file__).parents[2] / "docs" / "moving-from-and-to-kafka.md"
 
 
 def printed_configuration(kafka: RealKafka) -> dict[str, str]:

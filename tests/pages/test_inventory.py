@@ -56,7 +56,7 @@ OPERATING = "tests/pages/test_operating.py::test_"
 OVER_HTTP = "tests/testing/admin/test_page.py::test_the_"
 PROGRAMS = "tests/pages/test_programs.py::test_the_tests_of_a_page_pass"
 RECIPE = "tests/docker/test_recipes.py::test_a_recipe"
-RESCUE = "tests/pages/test_serving.py::test_the_disks_of_a_dead_broker_are_looked_at_read_and_served"
+RECOVERY = "tests/pages/test_serving.py::test_the_disks_of_a_dead_broker_are_looked_at_read_and_served"
 SERVING = "tests/pages/test_serving.py::test_"
 SETTINGS = "tests/pages/test_security.py::test_certificates_are_changed_and_acls_and_quotas_set"
 SPARK_AUDIT = "tests/pipeline/spark/test_spark_cluster.py::test_an_audit_on_the_cluster_equals_the_local_one"
@@ -80,10 +80,11 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Configuration": [f"{SERVING}it_serves_the_configuration_of_the_repository"],
         "The command line": ["tests/pages/test_commands.py::test_the_commands_and_jobs_of_the_readme"],
     },
-    "docs/audit-report.md": {"The tables": [f"{JOBS}the_page_about_audits"]},
     "docs/audit.md": {
         "Audit": [f"{JOBS}the_page_about_audits"] * 2,
         "Several directories": [f"{JOBS}an_audit_of_several_directories"],
+        "The tables": [f"{JOBS}the_page_about_audits"],
+        "The records themselves": [f"{JOBS}the_programs_for_spark"],
     },
     "docs/benchmarks.md": {"Benchmarks": [MINUTES]},
     "docs/client.md": {
@@ -91,7 +92,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Transactions": ["tests/client/test_page.py::test_a_transaction_with_the_offsets_of_its_consumer"],
         "Security": ["tests/client/test_page.py::test_a_login"],
     },
-    "docs/cluster-operations.md": {
+    "docs/cluster.md": {
         "A cluster of three with Docker compose": [IMAGES_OF_KAFKA],
         "Start one broker": [NEW_BROKER] * 3,
         "Before": [CLUSTER_PAGE],
@@ -120,11 +121,11 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "odradek dump-log": [f"{COMMANDS}that_read_files"] * 2,
         "odradek storage format": [f"{COMMANDS}that_read_files"],
         "odradek storage check": [f"{COMMANDS}that_read_files"],
-        "odradek storage adopt": [RESCUE],
+        "odradek storage adopt": [RECOVERY],
         "odradek storage explain": [f"{COMMANDS}that_read_files"],
     },
-    "docs/compaction.md": {"Compaction": [f"{JOBS}the_pages_about_compaction_export_and_import"]},
-    "docs/docker.md": {
+    "docs/compaction.md": {"odradek compact": [f"{JOBS}the_pages_about_compaction_export_and_import"]},
+    "docs/docker-and-kubernetes.md": {
         "The broker": [f"{WITH_DOCKER}the_broker_is_built_and_serves"],
         "A broker with topics, for an afternoon": [RECIPE],
         "Data that outlives the container": [RECIPE],
@@ -134,6 +135,8 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Another service that waits for the broker": [
             "tests/docker/test_recipes.py::test_another_service_waits_until_the_broker_serves"
         ],
+        "Kubernetes": [KUBERNETES],
+        "TLS and passwords": [f"{MOUNTED}the_commands_of_the_page"] * 4,
         "The jobs": [
             f"{WITH_DOCKER}the_jobs_are_built_and_audit",
             "tests/docker/test_jobs_image.py::test_the_compose_file_is_a_cluster_whose_workers_audit",
@@ -155,7 +158,8 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Go": [f"{STARTED}the_program_in_go"] * 2,
         "The command line": [f"{STARTED}the_commands"],
     },
-    "docs/how-it-is-tested.md": {
+    "docs/developers/benchmarks.md": {"Benchmarks": [MINUTES]},
+    "docs/developers/how-it-is-tested.md": {
         "Disks that fail, and crashes": [
             NotRun("fuzzes for minutes, by hand; tests/faults/test_fuzzed_inputs.py repeats inputs that it found")
         ]
@@ -163,15 +167,6 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     "docs/import.md": {
         "Import: Parquet or JSON lines into a log directory": [f"{JOBS}the_pages_about_compaction_export_and_import"]
     },
-    "docs/kubernetes.md": {
-        "Kubernetes": [KUBERNETES],
-        "TLS and passwords": [f"{MOUNTED}the_commands_of_the_page"] * 4,
-    },
-    "docs/lag.md": {
-        "Lag from disk": [f"{JOBS}the_page_about_audits"],
-        "The records themselves": [f"{JOBS}the_programs_for_spark"],
-    },
-    "docs/log-directories.md": {"Where partitions go": [f"{JOBS}the_page_about_audits"]},
     "docs/metrics.md": {
         "Metrics": [f"{SERVING}it_serves_metrics"],
         "Prometheus and Grafana": ["tests/broker/metrics/test_prometheus.py::test_every_query_has_data"],
@@ -187,6 +182,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Install as a service": [f"{OPERATING}it_is_installed_upgraded_and_goes_back"],
         "Stop, start, upgrade": [f"{OPERATING}it_is_installed_upgraded_and_goes_back"],
         "Back up and restore": [f"{OPERATING}a_backup_is_made_looked_into_and_restored"] * 2,
+        "Where partitions go": [f"{JOBS}the_page_about_audits"],
     },
     "docs/pipeline.md": {"Jobs over log directories": [f"{INSTALL}pip_installs_a_checkout"]},
     "docs/recording.md": {
@@ -194,10 +190,10 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Replay it": [PROGRAMS],
         "Over HTTP": [f"{OVER_HTTP}commands_that_record"],
     },
-    "docs/rescue.md": {
-        "1. Look, without changing anything": [RESCUE],
-        "2. Read, without changing a byte": [RESCUE],
-        "3. Serve them for good": [RESCUE],
+    "docs/recovering-a-dead-broker.md": {
+        "1. Look, without changing anything": [RECOVERY],
+        "2. Read, without changing a byte": [RECOVERY],
+        "3. Serve them for good": [RECOVERY],
     },
     "docs/security.md": {
         "From nothing to TLS, users and ACLs": [FROM_NOTHING] * 4,
@@ -265,7 +261,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     "docs/troubleshooting.md": {
         "A consumer gets nothing": ["tests/pages/test_commands.py::test_the_commands_of_troubleshooting"]
     },
-    "docs/two-way-door.md": {
+    "docs/moving-from-and-to-kafka.md": {
         "From Kafka to Odradek": [f"{SERVING}it_takes_the_configuration_of_kafka"],
         "From Odradek to Kafka": ["tests/door/test_leaving.py::test_the_page_leads_to_a_kafka_that_serves"],
     },
@@ -322,15 +318,15 @@ def test_the_programs_with_our_fixtures_are_those_that_pytest_runs(page: str) ->
 
 
 def test_the_first_pages_are_all_run() -> None:
-    """Of what a new user follows, only the code that a move replaces is not run."""
+    """Of what a new user follows, only the code that a move replaces and commands for Kubernetes are not run."""
     first = (
         "README",
         "getting-started",
         "testing",
         "testing-cookbook",
-        "docker",
+        "docker-and-kubernetes",
         "moving-tests",
-        "two-way-door",
+        "moving-from-and-to-kafka",
         "operating",
     )
     pages_of_all = [page for page in RUN if Path(page).stem in (*first, "troubleshooting")]
@@ -338,4 +334,4 @@ def test_the_first_pages_are_all_run() -> None:
     exceptions = [
         one for page in pages_of_all for entries in RUN[page].values() for one in entries if isinstance(one, NotRun)
     ]
-    assert set(exceptions) == {ANOTHER_PROGRAM}
+    assert set(exceptions) == {ANOTHER_PROGRAM, KUBERNETES}

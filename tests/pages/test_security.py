@@ -1,4 +1,4 @@
-"""The commands and the configurations of docs/security.md and docs/cluster-operations.md that no other test runs.
+"""The commands and the configurations of docs/security.md and docs/cluster.md that no other test runs.
 
 ``tests/clients/test_security_page.py`` follows the part from nothing to TLS, users and ACLs.
 """
@@ -17,7 +17,7 @@ from support.reader import Reader
 PAGE = "docs/security.md"
 CONFIGURATIONS = [
     block
-    for page in (PAGE, "docs/cluster-operations.md")
+    for page in (PAGE, "docs/cluster.md")
     for block in blocks(page)
     if block.language == "properties" and block.heading != "From nothing to TLS, users and ACLs"
 ]

@@ -86,8 +86,8 @@ def test_a_broker_for_tests_has_an_admin_port(reader: Reader) -> None:
 
 
 def test_it_takes_the_configuration_of_kafka(reader: Reader) -> None:
-    """The file that docs/two-way-door.md shows for Kafka."""
-    page = "docs/two-way-door.md"
+    """The file that docs/moving-from-and-to-kafka.md shows for Kafka."""
+    page = "docs/moving-from-and-to-kafka.md"
     properties = only_block(page, "From Odradek to Kafka", "properties").text
     own = (("/var/lib/odradek", "data"), ("PLAINTEXT://:9092", "PLAINTEXT://127.0.0.1:0"))
     (reader.directory / "server.properties").write_text(f"{written(properties, *own)}num.io.threads=8\n")
@@ -117,7 +117,7 @@ def dead_broker(directory: Path) -> Path:
 
 
 def test_the_disks_of_a_dead_broker_are_looked_at_read_and_served(tmp_path: Path) -> None:
-    page = "docs/rescue.md"
+    page = "docs/recovering-a-dead-broker.md"
     reader = Reader(tmp_path)
     dead = (DEAD, str(dead_broker(tmp_path)))
     [(look, said)] = only_block(page, "1. Look, without changing anything", "console").dialogue()

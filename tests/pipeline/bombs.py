@@ -66,7 +66,7 @@ def one_record_and_a_replaced_one(codec: CompressionType, base_offset: int) -> b
 
 
 def zeros_without_end(codec: CompressionType, base_offset: int) -> bytes:
-    """Zeros that are no records: 400 MB."""
+    """Zeros that are not records: 400 MB."""
     return batch_of(bytes(400 << 20), 1_000_000, codec, base_offset=base_offset)
 
 

@@ -53,8 +53,8 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
             records = "".join(f"{number % 3}:{number}\n" for number in range(RECORDS))
             odradek(f"produce --topic {topic} --property parse.key=true --property key.separator=:", records)
         odradek("consume --topic orders --group billing --from-beginning --max-messages 10")
-        # On the page about log directories, which needs a broker that runs.
-        (where,) = only_block("docs/log-directories.md", "Where partitions go", INDENTED).commands()
+        # On the page about operating a broker: it needs a broker that runs.
+        (where,) = only_block("docs/operating.md", "Where partitions go", INDENTED).commands()
         assert "orders-0" in odradek(where.removeprefix("odradek "))
         assert broker.stop() == 0
     return broker.log_dir
@@ -82,7 +82,6 @@ def run(command: str, here: Path, *places: tuple[str, Path | str]) -> str:
 def test_the_page_about_audits(directory: Path, tmp_path: Path, s3_server: None) -> None:
     local, remote = blocks("docs/audit.md", "Audit")
     (audit,) = jobs(local)
-    assert blocks("docs/lag.md", "Lag from disk")[0].commands() == [audit]
     assert "billing" in run(audit, tmp_path, (PLACE, directory))
     assert (tmp_path / "audit-of-today" / "index.html").is_file()
     shutil.rmtree(tmp_path / "audit-of-today")
@@ -97,14 +96,14 @@ def test_the_page_about_audits(directory: Path, tmp_path: Path, s3_server: None)
 
 
 def check_the_tables(here: Path, directory: Path) -> None:
-    """The first command of the page about the report; it needs JSON lines and a finding."""
+    """The commands about the tables; the first needs JSON lines and a finding."""
     program_or_skip("jq", "jq")
     log = next((directory / "orders-0").glob("*.log"))
     data = bytearray(log.read_bytes())
     data[IN_THE_FIRST_BATCH] ^= 1
     log.write_bytes(data)
     Shell(here).start(f"odradek audit {directory} --output OUT --format jsonl").wait()
-    jq, duckdb = only_block("docs/audit-report.md", "The tables", "console").commands()
+    jq, duckdb = only_block("docs/audit.md", "The tables", "console").commands()
     assert re.search(r"^orders\t0\t\S+\t", run(jq, here), re.MULTILINE)
     shutil.rmtree(here / "OUT")
     Shell(here).start(f"odradek audit {directory} --output OUT").wait()
@@ -122,7 +121,7 @@ def test_an_audit_of_several_directories(directory: Path, tmp_path: Path) -> Non
 
 
 def test_the_pages_about_compaction_export_and_import(directory: Path, tmp_path: Path) -> None:
-    for command in only_block("docs/compaction.md", "Compaction", INDENTED).commands():
+    for command in only_block("docs/compaction.md", "odradek compact", INDENTED).commands():
         assert "users" in run(command, tmp_path, (PLACE, directory))
     (export,) = only_block("docs/export.md", "Export to Parquet", INDENTED).commands()
     run(export, tmp_path, (PLACE, directory), ("/srv/export", tmp_path / "export"))
@@ -152,7 +151,7 @@ def test_the_programs_for_spark(stopped: Path, tmp_path: Path) -> None:
     assert "register" in register.text
     of_spark.remove(register)
     readme = [block for block in blocks("README.md", "Jobs over log directories") if block.language == "python"]
-    lag = only_block("docs/lag.md", "The records themselves", "python")
+    lag = only_block("docs/audit.md", "The records themselves", "python")
     exported = only_block("docs/export.md", "What is written", "python")
     (export,) = only_block("docs/export.md", "Export to Parquet", INDENTED).commands()
     run(export, tmp_path, (PLACE, stopped), ("/srv/export", tmp_path / "export"))

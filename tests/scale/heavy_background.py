@@ -1,6 +1,6 @@
 """Heavy work that a broker does by itself, or that other processes do on the same directory.
 
-Each of :data:`BACKGROUND` is one line of the second table in docs/limits.md.
+Each of :data:`BACKGROUND` is one line of the second table in docs/developers/benchmarks.md.
 """
 
 import re

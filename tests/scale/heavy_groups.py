@@ -1,4 +1,4 @@
-"""Large groups: the rows of docs/limits.md in which members join, get partitions, and subscribe to many topics."""
+"""The rows of docs/developers/benchmarks.md in which members join, get partitions, and subscribe to many topics."""
 
 import asyncio
 import uuid

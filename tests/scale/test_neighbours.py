@@ -1,9 +1,9 @@
 """Other clients are served while one client, or the broker itself, causes heavy work (Linux).
 
 The tests check the processor time of the event loop between a request and its answer, which a busy machine changes
-little. They also print waits by the clock; docs/limits.md has both. ``make test-long-neighbours`` runs the rows at
-full size; NEIGHBOURS_SHARE makes them smaller. ``make test-ci`` runs a fifth of each request, with a higher bound:
-while the measuring process waits for a processor, the loop's work for others is counted, too.
+little. They also print waits by the clock; docs/developers/benchmarks.md has both. ``make test-long-neighbours`` runs
+the rows at full size; NEIGHBOURS_SHARE makes them smaller. ``make test-ci`` runs a fifth of each request, with a
+higher bound: while the measuring process waits for a processor, the loop's work for others is counted, too.
 """
 
 import os

@@ -41,8 +41,8 @@ class Block:
 
 
 def pages() -> list[str]:
-    """README.md and the pages of docs/."""
-    return ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+    """README.md and the pages of docs/ and its folders."""
+    return ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: str, heading: str | None = None) -> list[Block]:

@@ -11,7 +11,7 @@ import tokenize
 
 REFUSED = (
     "of so many", "so much", "who waits", "whom", "nobody", "somebody", "is no", "are none", "comes behind",
-    "in front of", "is told", "is said", "what is to be", "as were it", "the greater", "meanwhile the",
+    "in front of", "is told", "is said", "what is to be", "as were it", "the greater", "meanwhile the", "for want of",
 )  # fmt: skip
 """Phrases that a newcomer has to decode. Do not evade one: write the sentence anew, subject first."""
 

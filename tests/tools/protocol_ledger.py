@@ -1,7 +1,8 @@
 """The ledger of proof: which test with which client shows each API version that the broker serves.
 
-``docs/protocol-ledger.json`` holds the evidence, ``docs/protocol.md`` is printed from it. Both are written by
-:func:`add_run` at the end of a recorded test run (``make protocol-ledger``, ``tests/support/ledger``), never by hand.
+``docs/developers/protocol-ledger.json`` holds the evidence, ``docs/protocol.md`` is printed from it. Both are written
+by :func:`add_run` at the end of a recorded test run (``make protocol-ledger``, ``tests/support/ledger``), never by
+hand.
 
 A test is evidence for a version if it passed and the broker handed a request of that version to its handler while the
 test ran. What proves a version depends on who sent the request: see :func:`sender`.
@@ -18,7 +19,7 @@ from odradek.protocol.apis.api_keys import api
 from odradek.protocol.show.show import apis
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT / "docs" / "protocol-ledger.json"
+DATA = ROOT / "docs" / "developers" / "protocol-ledger.json"
 PAGE = ROOT / "docs" / "protocol.md"
 
 JAVA = "Java client"
@@ -149,7 +150,7 @@ def _without_parameters(test: str) -> str:
 
 
 def read() -> list[Evidence]:
-    """The evidence of ``docs/protocol-ledger.json``."""
+    """The evidence of ``docs/developers/protocol-ledger.json``."""
     tests = json.loads(DATA.read_text())
     return sorted(
         Evidence(api_key, version, who, software, test)
@@ -267,9 +268,14 @@ and, while the test ran, the broker served a request of that version from that c
 Real clients show {real} of {all} versions of {apis} APIs. The others are mostly versions
 that only older clients use.
 
-This page is generated. `make protocol-ledger` records a test run into `docs/protocol-ledger.json` and prints
+This page is generated. `make protocol-ledger` records a test run into `docs/developers/protocol-ledger.json` and prints
 the page from it. `odradek protocol list` lists all of Kafka's APIs. `odradek protocol show Produce 9` prints
 the fields of a message, and with `--bytes` it decodes bytes.
+
+- [Served](#served)
+- [Not served](#not-served)
+- [Tests](#tests)
+- [Frames and types](#frames-and-types)
 
 ## Served
 """

@@ -56,14 +56,52 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert not broken
 
 
-def test_the_readme_links_every_page() -> None:
-    readme = (ROOT / "README.md").read_text()
-    assert not [page.name for page in (ROOT / "docs").glob("*.md") if f"](docs/{page.name})" not in readme]
+def test_pages_named_in_the_code_exist() -> None:
+    """A page that an error, a docstring or a configuration names."""
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    suffixes = {".py", ".yaml", ".yml", ".toml", ".properties", ".service", ".java", ""}
+    files = [ROOT / name for name in tracked if Path(name).suffix in suffixes and (ROOT / name).is_file()]
+    named = {(relative(file), page) for file in files for page in re.findall(r"docs/[\w/.-]+\.md", file.read_text())}
+    assert len(named) > 50
+    assert not {(file, page) for file, page in named if not (ROOT / page).exists()}
 
 
-def test_the_changelog_has_the_sections_of_keep_a_changelog() -> None:
-    sections = re.findall(r"^### (.*)$", (ROOT / "CHANGELOG.md").read_text().partition("## [")[2], re.MULTILINE)
-    assert sections[:3] == ["Added", "Changed", "Fixed"]
+def test_the_index_links_every_page_and_the_readme_the_index() -> None:
+    docs = ROOT / "docs"
+    index = (docs / "README.md").read_text()
+    pages = [page.relative_to(docs).as_posix() for page in docs.rglob("*.md") if page.parent.name != "decisions"]
+    assert not [page for page in pages if page != "README.md" and f"]({page})" not in index]
+    assert "](docs/README.md)" in (ROOT / "README.md").read_text()
+
+
+LONG_PAGE_WORDS = 1500
+READ_AS_A_WHOLE = {"docs/architecture.md"}
+"""Pages that are read from the first line to the last."""
+
+
+def test_long_pages_begin_with_their_headings() -> None:
+    """As a list of links, before the first of the headings."""
+    missing = []
+    for document in DOCUMENTS:
+        text = document.read_text()
+        headings = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
+        if len(text.split()) > LONG_PAGE_WORDS and headings and document.name != "CHANGELOG.md":
+            before = text.partition(f" {headings[0]}\n")[0]
+            if relative(document) not in READ_AS_A_WHOLE and f"- [{headings[0]}](#" not in before:
+                missing.append(relative(document))
+    assert not missing
+
+
+def test_the_changelog_keeps_its_form() -> None:
+    """The sections of Keep a Changelog in their order, and one line for each change."""
+    unreleased, *releases = (ROOT / "CHANGELOG.md").read_text().split("\n## [")[1:]
+    assert unreleased.startswith("Unreleased]\n")
+    order = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+    for release in (unreleased, *releases):
+        sections = re.findall(r"^### (.*)$", release, re.MULTILINE)
+        assert sections == [name for name in order if name in sections]
+        assert not re.findall(r"^  +\S.*$", release, re.MULTILINE), "a change has one line"
+    assert re.match(r"\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}\n", releases[0])
 
 
 def test_ci_runs_every_python_that_the_package_says_it_supports() -> None:
@@ -99,7 +137,7 @@ def test_the_readme_has_the_figures_of_the_page_about_benchmarks() -> None:
         "acknowledged produce, p99": ["acked produce, p99 ms"],
         "200 connections, one record each": ["200 connections, one record each, requests/s"],
     }
-    page = _table((ROOT / "docs" / "benchmarks.md").read_text().partition("\n## Three brokers")[0])
+    page = _table((ROOT / "docs" / "developers" / "benchmarks.md").read_text().partition("\n## Three brokers")[0])
     readme = _table((ROOT / "README.md").read_text().partition("\n## Benchmarks\n")[2].partition("\n## ")[0])
     assert set(readme) - {"", "---"} == set(rows)
     for name, ours in rows.items():
@@ -107,6 +145,14 @@ def test_the_readme_has_the_figures_of_the_page_about_benchmarks() -> None:
             shown = [float(one.replace(",", "")) for one in re.findall(r"[\d.,]+", readme[name][column])]
             measured = [float(page[one][column].replace(",", "")) for one in ours]
             assert shown == pytest.approx(measured, rel=0.01), name
+
+
+def test_the_short_page_about_benchmarks_has_the_figures_of_the_long_one() -> None:
+    measured = _table((ROOT / "docs" / "developers" / "benchmarks.md").read_text())
+    page = _table((ROOT / "docs" / "benchmarks.md").read_text())
+    both = page.keys() & measured.keys() - {"", "what", "---"}
+    assert len(both) >= 25
+    assert {name: page[name][:2] for name in both} == {name: measured[name][:2] for name in both}
 
 
 def test_the_page_about_alternatives_has_the_figures_of_the_page_about_benchmarks() -> None:
@@ -117,7 +163,7 @@ def test_the_page_about_alternatives_has_the_figures_of_the_page_about_benchmark
         "produce, 1 KiB, acks=all": "produce 1024 B acks=all, MB/s",
         "requests of 200 connections, one record each": "200 connections, one record each, requests/s",
     }
-    measured = _table((ROOT / "docs" / "benchmarks.md").read_text().partition("\n## Three brokers")[0])
+    measured = _table((ROOT / "docs" / "developers" / "benchmarks.md").read_text().partition("\n## Three brokers")[0])
     page = _table((ROOT / "docs" / "alternatives.md").read_text().partition("\n## One broker for a small system")[2])
     for name, row in rows.items():
         for column in (0, 1):  # of Odradek, of Apache Kafka
@@ -126,7 +172,7 @@ def test_the_page_about_alternatives_has_the_figures_of_the_page_about_benchmark
 
 
 def test_the_page_about_alternatives_has_the_medians_that_were_measured() -> None:
-    measured = json.loads((ROOT / "docs" / "benchmarks.json").read_text())["alternatives"]["results"]
+    measured = json.loads((ROOT / "docs" / "developers" / "benchmarks.json").read_text())["alternatives"]["results"]
     page = _table((ROOT / "docs" / "alternatives.md").read_text())
     for name, figures in measured.items():
         medians = [one["median"] for one in figures.values()]

@@ -14,7 +14,8 @@ NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR.
 A request with acks=0 gets no answer. If it fails, the connection is closed, so that the client notices. Source:
 ``KafkaApis.handleProduceRequest``, ``ReplicaManager.appendRecords``.
 
-A request with one small batch costs about 33 us in total, of which the append takes a third (docs/benchmarks.md).
+A request with one small batch costs about 33 us in total, of which the append takes a third
+(docs/developers/benchmarks.md).
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -87,7 +87,7 @@ def collect(
 
 
 def repeated_keys(properties: str) -> Iterator[str]:
-    """A sentence for each key that a properties text sets to several values, of which Java and we take the last."""
+    """One warning for each key that a properties text sets to several values. The last value counts, as in Java."""
     places: dict[str, list[Entry]] = {}
     for entry in parse_properties(properties):
         places.setdefault(entry.key, []).append(entry)

@@ -1,7 +1,7 @@
 """Warns in the broker's log about groups whose next records retention is about to remove.
 
 Owns: the times of the checks. Never does: deciding which groups are at risk (offsets/retention_risk.py does), removing
-records. Source: our own; see docs/disk-space.md.
+records. Source: our own; see docs/operating.md.
 """
 
 import logging

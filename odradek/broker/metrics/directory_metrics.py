@@ -2,7 +2,7 @@
 
 Never does: deciding. The values are read at each request. Kafka has no metrics of disk space, so their names begin with
 ``odradek_``. Source: ``kafka.log:type=LogManager`` (OfflineLogDirectoryCount, LogDirectoryOffline,
-the same for cordoned ones); broker/replicas/directories/disk_watch.py; docs/disk-space.md.
+the same for cordoned ones); broker/replicas/directories/disk_watch.py; docs/operating.md.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence

@@ -31,7 +31,7 @@ EXPECTED_IN_PRODUCE = frozenset(
         ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
-"""Errors that are no failure of the broker (``ReplicaManager.appendToLocalLog``)."""
+"""Errors caused by clients; not counted as failures (``ReplicaManager.appendToLocalLog``)."""
 EXPECTED_IN_FETCH = frozenset(
     {
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -43,7 +43,7 @@ EXPECTED_IN_FETCH = frozenset(
         ErrorCode.OFFSET_OUT_OF_RANGE,
     }
 )
-"""Errors that are no failure of the broker (``ReplicaManager.readFromLog``)."""
+"""Errors caused by clients; not counted as failures (``ReplicaManager.readFromLog``)."""
 
 
 class Wanted(Protocol):

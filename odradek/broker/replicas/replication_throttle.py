@@ -95,7 +95,7 @@ class ReplicationThrottle:
 
 @lru_cache(maxsize=THROTTLED_TOPICS_CACHED)
 def _throttled_partitions(key: str, text: str, node_id: int) -> frozenset[int] | None:
-    """The partitions of which a config names the replica on this broker; None for all."""
+    """The partitions whose replica on this broker is throttled by a config; None for all."""
     replicas = served_value(topic_keys()[key], text)
     if not isinstance(replicas, tuple):
         return frozenset()

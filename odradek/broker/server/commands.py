@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .first_topics import FirstTopic
 
 
-# ``--announce-as-kafka``: modules of Testcontainers wait for these lines (docs/docker.md).
+# ``--announce-as-kafka``: modules of Testcontainers wait for these lines (docs/docker-and-kubernetes.md).
 STARTED = (
     "[KafkaServer id={}] started",
     "[BrokerServer id={}] Transition from STARTING to STARTED",
@@ -261,7 +261,7 @@ def full_disk_hint(error: BaseException) -> Iterator[str]:
         yield (
             "(The file system is full, and this log directory has no reserve left from an earlier start. A start needs"
             " a few hundred KiB: remove or move away any other file of that file system, then start again;"
-            " docs/disk-space.md.)"
+            " docs/operating.md#a-full-disk.)"
         )
 
 

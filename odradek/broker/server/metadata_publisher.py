@@ -57,7 +57,7 @@ class BrokerMetadataPublisher:
         self._tls = tls
         self._clock_ms = clock_ms
         self._host_again_after_s: dict[tuple[bytes, int], float] = {}
-        """The last pause of each partition that could not be hosted for want of descriptors or room."""
+        """The last pause before the next try, for each partition that lacked file descriptors or disk space."""
 
     def host_drafts(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
         """Serves new and changed topics before they are in the image, so that a client can use a topic as soon as it

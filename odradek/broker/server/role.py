@@ -106,7 +106,7 @@ class Role(ABC):
         return
 
     def refuses_in(self, directory_ids: Set[bytes]) -> None:
-        """Called with the ids of all directories that refuse clients' records for want of space, when they change."""
+        """Called with the ids of all directories that refuse clients' records for lack of space, when they change."""
         return
 
     def replicated(self, group_commit: GroupCommit, slices: Slices) -> Replicated:

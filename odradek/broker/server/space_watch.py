@@ -1,6 +1,6 @@
 """Starts the watch of the disk space, with its warnings about groups.
 
-Owns: passing the configuration to both. Never does: any check. Source: our own; see docs/disk-space.md.
+Owns: passing the configuration to both. Never does: any check. Source: our own; see docs/operating.md.
 """
 
 from collections.abc import Callable, Sequence, Set

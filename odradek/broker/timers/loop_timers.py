@@ -51,8 +51,8 @@ class LoopTimers:
         return handle
 
     def postpone(self, timer: Timer, delay_ms: int) -> bool:
-        """Makes a timer of :meth:`schedule` due ``delay_ms`` from now. False if it is due already or would be due
-        sooner.
+        """Postpones a timer of :meth:`schedule` until ``delay_ms`` from now. Returns False if the timer is already due
+        or the new time is earlier.
 
         The loop's own timer is not changed: when it fires, it is set for the next deadline.
         """

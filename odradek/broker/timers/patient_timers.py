@@ -61,8 +61,8 @@ class PatientTimers:
         return handle
 
     def postpone(self, timer: Timer, delay_ms: int) -> bool:
-        """Makes a timer of :meth:`schedule` due ``delay_ms`` from now. False if it is due already or would be due
-        sooner.
+        """Postpones a timer of :meth:`schedule` until ``delay_ms`` from now. Returns False if the timer is already due
+        or the new time is earlier.
         """
         return timer.postpone(int(self._time_s() * 1000) - self._patience.stalled_ms + delay_ms)
 

@@ -28,10 +28,10 @@ class Timers(Protocol):
         """Calls back once after ``delay_ms``, never inside this call."""
 
     def postpone(self, timer: Timer, delay_ms: int) -> bool:
-        """Makes a timer due ``delay_ms`` from now.
+        """Postpones a timer until ``delay_ms`` from now.
 
-        Returns False and changes nothing if the timer is due already or would be due sooner. This is much cheaper than
-        cancelling it and setting another: every heartbeat of a member does it.
+        Returns False and changes nothing if the timer is already due or the new time is earlier. This is much
+        cheaper than cancelling it and setting another: every heartbeat of a member does it.
         """
 
 

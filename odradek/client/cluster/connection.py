@@ -312,7 +312,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by the event loop after connecting."""
-        # uvloop's transports are no subclass of asyncio.Transport.
+        # uvloop's transports do not inherit from asyncio.Transport.
         self._transport = cast(asyncio.Transport, transport)
 
     def get_buffer(self, _size_hint: int) -> memoryview:

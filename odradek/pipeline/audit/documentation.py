@@ -1,4 +1,4 @@
-"""The catalogue of findings as text: for docs/audit.md and `odradek audit --list-findings`."""
+"""The catalogue of findings as text: for docs/audit-findings.md and `odradek audit --list-findings`."""
 
 from .catalogue_directory import DIRECTORY_CHECKS
 from .catalogue_groups import GROUP_CHECKS

@@ -1,7 +1,7 @@
 """Encodes rows as record batches: compiled if numba is installed, else with BatchBuilder. Both give the same bytes.
 
 Pure. All records of a batch have the same timestamp type and, with LogAppendTime, the same time. Source: Kafka's
-MemoryRecordsBuilder; docs/log-format.md.
+MemoryRecordsBuilder; docs/developers/log-format.md.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,9 @@
 """The header of a record batch: reads it, checks it, and writes offset and leader epoch in place.
 
-Owns: the 61 bytes before the records (described in docs/log-format.md), and the fields of a message of format 0 or 1
-before its key. Such a message counts as a batch: of one record, or of those that are compressed in its value (a
-wrapper). Kafka before 0.11 wrote them; nothing here writes them but the conversion for old clients and the cleaner.
+Owns: the 61 bytes before the records (described in docs/developers/log-format.md), and the fields of a message of
+format 0 or 1 before its key. Such a message counts as a batch: of one record, or of those that are compressed in its
+value (a wrapper). Kafka before 0.11 wrote them; nothing here writes them but the conversion for old clients and the
+cleaner.
 Never does: decompressing, reading a record. Invariants: if `read_header` returns, the whole batch lies inside the
 buffer; malformed bytes raise only the errors of `errors.py`. Source: KIP-98, KIP-32, Kafka's DefaultRecordBatch,
 AbstractLegacyRecordBatch, ByteBufferLogInputStream.
@@ -250,7 +251,7 @@ def iterate_headers(buffer: Buffer, position: int = 0, end: int | None = None) -
             return
         yield position, header
         position += size
-    # A message of format 0 or 1, bytes that are no batch, or fewer bytes than the header of a batch has.
+    # A message of format 0 or 1, bytes that are not a batch, or fewer bytes than a batch header.
     while (found := batch_size(buffer, position, limit)) is not None and found <= limit - position:
         yield position, read_header(buffer, position, limit)
         position += found

@@ -251,7 +251,7 @@ def _take_batches(
 
 
 def _refusal(chunk: BatchChunk, start: int, size: int) -> CorruptRecordError:
-    """The error for the bytes at `start`, where no whole batch begins."""
+    """The error for the bytes at `start`, which do not begin a complete batch."""
     position = chunk.position + start
     rest = chunk.data[start:]
     offset = int.from_bytes(rest[:8], "big", signed=True) if len(rest) >= 8 else -1

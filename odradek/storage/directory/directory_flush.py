@@ -69,7 +69,7 @@ class DirectoryFlusher:
             log.flusher.complete_flush(flush, log.flusher.last_flushed_ms if now_ms is None else now_ms)
 
     def abort(self, flushes: list[tuple[Log, Flush]], error: OSError) -> StorageError:
-        """The last step if the sync failed: it is unknown what is on the disk. Returns the error to raise.
+        """The last step if the sync failed: the contents of the disk are unknown. Returns the error to raise.
 
         If only a descriptor was missing, the directory stays online, and the flushes may be prepared anew.
         """

@@ -198,7 +198,7 @@ class LogAppender:
             pending.failure = self._health.storage_error(error)
 
     def abandon_pending(self) -> None:
-        """Finishes the append in progress, if any. Leaves undone what is left of a truncation: the log is closed."""
+        """Finishes the append in progress, if any. The log is closed, so other steps of a truncation are dropped."""
         if isinstance(self._pending, PendingCut):
             self._pending.close()
             self._pending = None

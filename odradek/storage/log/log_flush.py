@@ -50,7 +50,7 @@ class Flush:
         self.with_indexes = with_indexes
 
     def sync(self) -> None:
-        """Waits until everything is on the disk. After an OSError, it is unknown what is on the disk."""
+        """Waits until everything is on the disk. After an OSError the contents of the disk are unknown."""
         self.sync_files()
         sync_directories(self._files, self.directories)
 

@@ -122,7 +122,7 @@ class PendingCut:
             self._is_rebuilt = True
 
     def finish(self) -> OSError | None:
-        """Does what is left, on the loop, and waits for the disk. Returns :attr:`error`."""
+        """Does the remaining steps on the event loop and waits for the disk. Returns :attr:`error`."""
         if not self._is_saved:
             self._save()
         self.write()
@@ -137,7 +137,7 @@ class PendingCut:
             self._flush.paths = [directory / path.name for path in self._flush.paths]
 
     def close(self) -> None:
-        """Releases the file. What was not done on the disk by now is not done any more."""
+        """Releases the file. Steps that have not reached the disk yet are dropped."""
         with self._lock:
             self._is_written = True
             self._flush.close()

@@ -244,7 +244,7 @@ class InProcessBroker(Inspection):
 
     @property
     def disk_is_full(self) -> bool:
-        """Whether the broker's disk appears full. Set it to True to test this case (docs/disk-space.md)."""
+        """Whether the broker's disk appears full. Set it to True to test this case (docs/operating.md#a-full-disk)."""
         return self._disk.is_full
 
     @disk_is_full.setter

@@ -87,7 +87,7 @@ CASES: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
         {**TLS, STORE_KEY: "{}/server.pem", "ssl.principal.mapping.rules": "RULE:^CN=(.*?)$/$1"},
         ("ssl.principal.mapping.rules",),
     ),
-    "a mapping rule that is no expression": (
+    "a mapping rule that is not an expression": (
         {**TLS, STORE_KEY: "{}/server.pem", "ssl.principal.mapping.rules": "DEFAULT,RULE:^CN=(.*$/$1/"},
         ("ssl.principal.mapping.rules",),
     ),

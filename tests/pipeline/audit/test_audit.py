@@ -204,8 +204,8 @@ def test_the_page_has_all_findings(capsys: pytest.CaptureFixture[str]) -> None:
         audit(["--list-findings"])
     assert ended.value.code == 0
     catalogue = capsys.readouterr().out
-    page = (Path(__file__).parents[3] / "docs" / "audit.md").read_text(encoding="utf-8")
-    assert page.endswith(catalogue), "put the output of `odradek audit --list-findings` at the end of docs/audit.md"
+    page = (Path(__file__).parents[3] / "docs" / "audit-findings.md").read_text(encoding="utf-8")
+    assert page.endswith(catalogue), "put the output of `odradek audit --list-findings` at the end of the page"
 
 
 @pytest.mark.ci

@@ -1,6 +1,6 @@
 """Small requests that cost a broker much work, and the topics and groups that they need.
 
-Each of :data:`ROWS` is one line of the table in docs/limits.md: it prepares a broker, then sends the
+Each of :data:`ROWS` is one line of the table in docs/developers/benchmarks.md: it prepares a broker, then sends the
 heavy requests. The broker may serve or refuse a request: answers are not checked here.
 """
 
@@ -41,7 +41,7 @@ TINY_BYTES = "10000000"
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a row is: 1.0 is the size of docs/limits.md."""
+    """How large a row is: 1.0 is the size of docs/developers/benchmarks.md."""
 
     share: float
 

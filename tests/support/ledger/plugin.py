@@ -1,7 +1,7 @@
 """A pytest plugin that records a test run for the ledger of proof (docs/protocol.md).
 
 ``make protocol-ledger`` loads it with ``-p support.ledger.plugin``. At the end of the run it writes the evidence of the
-passed tests into docs/protocol-ledger.json, and replaces earlier evidence of the same tests.
+passed tests into docs/developers/protocol-ledger.json, and replaces earlier evidence of the same tests.
 """
 
 import json

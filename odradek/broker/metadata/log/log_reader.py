@@ -62,7 +62,7 @@ def check_batches(data: bytes, path: Path) -> None:
     for position, header in _headers(data, path):
         end = position + header.size_in_bytes
     if end != len(data):
-        raise damaged(path, end, None, f"{len(data) - end} bytes are no whole batch")
+        raise damaged(path, end, None, f"the last {len(data) - end} bytes are not a complete batch")
 
 
 def plain_records(batches: bytes, path: Path) -> list[LoadedRecord]:
@@ -158,7 +158,7 @@ class LogReader:
                     if record.offset >= first:
                         yield record
             if offset == first:
-                raise damaged(path, place, offset, f"{len(data)} bytes are no whole batch")
+                raise damaged(path, place, offset, f"the next {len(data)} bytes are not a complete batch")
 
 
 def _headers(data: bytes, path: Path, place: int = 0) -> Iterator[tuple[int, BatchHeader]]:
@@ -196,7 +196,7 @@ def _decoded(
 def first_whole_batch(data: bytes, start: int, lowest_offset: int) -> int | None:
     """The position of the first whole batch after ``start`` with offsets from ``lowest_offset`` on, or None.
 
-    It distinguishes a torn end (no whole batch follows) from damage in the middle (acknowledged records follow).
+    It distinguishes a torn end (no complete batch follows) from damage in the middle (acknowledged records follow).
     """
     magic = data.find(2, start + MAGIC_OFFSET)
     while magic >= 0:
@@ -225,10 +225,14 @@ def refuse_to_lose(files: Files) -> Callable[[Path, int], None]:
         data = files.read_file(path)
         follows = first_whole_batch(data, position, _next_offset(data, position, path))
         if follows is not None:
-            raise damaged(path, position, None, f"no whole batch here, but one follows at byte {follows}")
+            raise damaged(
+                path, position, None, f"the batch here is not complete, but a complete one follows at byte {follows}"
+            )
         for entry in files.list(path.parent):
             if entry.name.endswith(LOG_SUFFIX) and entry.name > path.name and entry.stat().st_size:
-                raise damaged(path, position, None, f"no whole batch here, but {entry.name} follows")
+                raise damaged(
+                    path, position, None, f"the last batch of this segment is not complete, but {entry.name} follows"
+                )
 
     return before_cut
 

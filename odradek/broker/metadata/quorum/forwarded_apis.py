@@ -26,4 +26,4 @@ FORWARDED: frozenset[int] = frozenset(
 """The API keys of forwarded requests."""
 
 PREPROCESSED: frozenset[int] = frozenset({ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS})
-"""Forwarded APIs of which this broker decides a part: its log levels, and whether its own configs are valid."""
+"""Forwarded APIs that this broker handles in part: its log levels, and the validation of its own configs."""

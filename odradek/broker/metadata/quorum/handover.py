@@ -1,6 +1,6 @@
 """Which log directory this broker reports for a replica, so that others lead while the directory has no room.
 
-A broker that refuses clients' records for want of space reports ``DirectoryId.LOST`` for what it leads. Controllers
+A broker that refuses clients' records for lack of space reports ``DirectoryId.LOST`` for what it leads. Controllers
 treat such a replica as one in a failed directory: they take it out of the ISR, elect another leader, and do not elect
 this broker again (preferred leaders included) until its real directory is reported. The broker is not fenced, so it
 goes on following, and joins the ISR again as soon as it has caught up. Other directories of the broker are not touched.

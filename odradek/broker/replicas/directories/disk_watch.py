@@ -3,7 +3,7 @@
 Owns: the state of each directory, the time of the next check, filling the reserve. Never does: choosing states
 (disk_space.py does), removing a file on the event loop. Invariants: a change of state is one log line that says what to
 do; when there is room again, producers are served without help; one check at a time, in slices (make_room.py has the
-steps). Source: our own; see docs/disk-space.md.
+steps). Source: our own; see docs/operating.md.
 """
 
 import asyncio
@@ -380,8 +380,8 @@ class DiskWatch:
             logger.warning("%s: there is room again, producers can write: %s", path, reason)
         elif state is SpaceState.LOW:
             logger.warning(
-                "%s: %s. Retention runs at once and removes deleted files without delay. If room gets lower, producers"
-                " are refused. To make room: %s",
+                "%s: %s. Retention runs at once and removes deleted files without delay. If less space is left,"
+                " producers are refused. To make room: %s",
                 path,
                 reason,
                 WHAT_TO_DO,

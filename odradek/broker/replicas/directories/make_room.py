@@ -2,7 +2,7 @@
 
 Owns: nothing. Never does: removing a file (segments are renamed to `.deleted`, and `disk_watch.py` removes them on a
 thread), reading a clock. Invariant: a step handles a bounded number of logs and segments. A log may change between two
-steps, so deletions are given by offset, never by a number of segments. Source: our own; see docs/disk-space.md.
+steps, so deletions are given by offset, never by a number of segments. Source: our own; see docs/operating.md.
 """
 
 import logging

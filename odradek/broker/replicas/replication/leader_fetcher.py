@@ -340,7 +340,7 @@ class LeaderFetcher:
         )
 
     def _not_carried_out(self, copy: Copy, before: Extent, error: Exception) -> None:
-        """What follows an exception of one partition's step. ``before``: the extent of the log before the step."""
+        """Handles an exception of one partition's step. ``before``: the extent of the log before the step."""
         partition = copy.partition
         if not isinstance(error, KafkaError):
             if copy.extent == before:

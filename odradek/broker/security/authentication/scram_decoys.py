@@ -24,7 +24,7 @@ _LETTERS = frozenset(_DIGITS.encode())
 RANDOM_BITS = 130
 """The size of the salts and nonces that Kafka's tools make (``ScramFormatter.secureRandomString``)."""
 LETTERS_MIN, LETTERS_MAX = 23, 26
-"""The length of 130 bits in base 36, but for one number in a million."""
+"""The length of 130 random bits in base 36. One number in a million is shorter."""
 FORMS_MAX = 16
 """The number of forms that are made up, the most common ones. There is one for each client library and setting."""
 
@@ -39,7 +39,7 @@ def base_36(number: int) -> str:
 
 
 class Form(NamedTuple):
-    """What a stranger sees of a credential, but for the salt's value."""
+    """The part of a credential that a client without the password sees, except the salt's value."""
 
     iterations: int
     salt_bytes: int

@@ -37,7 +37,7 @@ HANDSHAKE_RECORD = 0x16
 
 
 class Plaintext(Protocol):
-    """What is above TLS: a :class:`...network.connection.Connection`, or a :mod:`.stream`."""
+    """The protocol above TLS: a :class:`...network.connection.Connection`, or a :mod:`.stream`."""
 
     is_authenticated: bool
 
