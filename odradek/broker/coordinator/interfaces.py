@@ -13,7 +13,8 @@ EffectsOf = TypeVar("EffectsOf", bound=Effects[Any])
 class CoordinatorCore(Protocol[EffectsOf]):
     """The decisions for one partition, without I/O or a clock.
 
-    Durable state changes in the ``replay`` methods only. docs/architecture.md lists what changes in a decision.
+    Durable state changes in the ``replay`` methods only. docs/developers/broker-internals.md lists what changes in a
+    decision.
     """
 
     def effects(self, now_ms: int) -> EffectsOf:

@@ -1,6 +1,6 @@
 """``odradek serve``: runs a broker until SIGTERM or Ctrl-C.
 
-Only what serving needs is imported, and late: see the start-up list in docs/architecture.md.
+Only what serving needs is imported, and late: see the start-up list in docs/developers/broker-internals.md.
 """
 
 import argparse
