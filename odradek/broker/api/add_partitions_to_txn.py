@@ -44,7 +44,10 @@ def handle(
 ) -> Iterator[object] | None:
     """Answers after the transaction log stores the partitions of every transaction. Serves large requests in slices."""
     steps = _add_all(broker, request, context, reply)
-    topics = [*request.v3_and_below_topics, *(topic for one in request.transactions for topic in one.topics)]
+    topics = [
+        *request.v3_and_below_topics,
+        *(topic for transaction in request.transactions for topic in transaction.topics),
+    ]
     if len(topics) + sum([len(topic.partitions) for topic in topics]) + len(request.transactions) > FEW:
         return steps
     for _ in steps:
@@ -76,8 +79,10 @@ def _add_all(
             reply(
                 AddPartitionsToTxnResponse(
                     results_by_transaction=[
-                        AddPartitionsToTxnResponse.AddPartitionsToTxnResult(one, _topic_results(results[one]))
-                        for one in transactions
+                        AddPartitionsToTxnResponse.AddPartitionsToTxnResult(
+                            transaction, _topic_results(results[transaction])
+                        )
+                        for transaction in transactions
                     ]
                 )
             )

@@ -156,7 +156,10 @@ def _advertised_at_start(broker: MetadataParts) -> str:
         endpoints = metadata.image.brokers[metadata.node_id].endpoints.values()
     else:
         endpoints = broker.controller.endpoints_under(None)
-    return ",".join(f"{one.name}://{f'[{one.host}]' if ':' in one.host else one.host}:{one.port}" for one in endpoints)
+    return ",".join(
+        f"{endpoint.name}://{f'[{endpoint.host}]' if ':' in endpoint.host else endpoint.host}:{endpoint.port}"
+        for endpoint in endpoints
+    )
 
 
 def _check_broker_id(metadata: PublishedMetadata, name: str, alternative: str) -> None:
@@ -184,6 +187,7 @@ def _entry(config: DescribedConfig, request: DescribeConfigsRequest, version: in
         entry.is_default = config.is_default
     elif request.include_synonyms:
         entry.synonyms = [
-            DescribeConfigsResponse.DescribeConfigsSynonym(one.name, one.value, one.source) for one in config.synonyms
+            DescribeConfigsResponse.DescribeConfigsSynonym(synonym.name, synonym.value, synonym.source)
+            for synonym in config.synonyms
         ]
     return entry

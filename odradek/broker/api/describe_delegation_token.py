@@ -54,7 +54,7 @@ def _describe(
     assert hmacs is not None
     owners = None
     if request.owners is not None:
-        owners = {f"{one.principal_type}:{one.principal_name}" for one in request.owners}
+        owners = {f"{owner.principal_type}:{owner.principal_name}" for owner in request.owners}
         yield
     response = DescribeDelegationTokenResponse()
     for number, token in enumerate(list(broker.metadata.image.delegation_tokens.values()), 1):

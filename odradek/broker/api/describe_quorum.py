@@ -62,9 +62,9 @@ def _refusal(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
     for topic in request.topics:
         partitions = [
             DescribeQuorumResponse.PartitionData(
-                partition_index=one.partition_index, error_code=code, error_message=code.message
+                partition_index=partition.partition_index, error_code=code, error_message=code.message
             )
-            for one in topic.partitions
+            for partition in topic.partitions
         ]
         topics.append(DescribeQuorumResponse.TopicData(topic.topic_name, partitions))
     return DescribeQuorumResponse(topics=topics)

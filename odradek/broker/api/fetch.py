@@ -220,7 +220,7 @@ def _growing(read: FetchRead) -> list[Source]:
     if read.follower is None:
         return [one.partition for one in read.reads if one.partition is not None]
     partitions = [one.partition for one in read.reads if not one.is_throttled] + [one.still for one in read.still]
-    return [one.leading for one in partitions if one is not None and one.leading is not None]
+    return [partition.leading for partition in partitions if partition is not None and partition.leading is not None]
 
 
 # Many partitions: in steps.

@@ -33,7 +33,7 @@ def handle(
         if isinstance(outcome, KafkaError):
             reply(_refused(request, outcome))
             return
-        set_levels(request, (one.error_code for one in outcome.responses))
+        set_levels(request, (response.error_code for response in outcome.responses))
         reply(outcome)
 
     metadata.change(

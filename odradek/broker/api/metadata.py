@@ -230,7 +230,7 @@ def _partition(
     replicas, isr = _shared(lists, partition.replicas), _shared(lists, partition.isr)
     if version == 0:
         # Version 0 leaves unavailable replicas out of the lists and sets REPLICA_NOT_AVAILABLE.
-        replicas = [one for one in replicas if image.endpoint(one, listener)]
+        replicas = [replica for replica in replicas if image.endpoint(replica, listener)]
         isr = [one for one in isr if image.endpoint(one, listener)]
     error = ErrorCode.NONE
     if image.endpoint(partition.leader, listener) is None:

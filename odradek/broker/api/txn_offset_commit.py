@@ -134,7 +134,11 @@ def _look_up(
     unknown = []
     for topic in topics:
         found = image.topics_by_name.get(topic.name)
-        known = [one for one in topic.partitions if found is not None and one.partition_index in found.partitions]
+        known = [
+            partition
+            for partition in topic.partitions
+            if found is not None and partition.partition_index in found.partitions
+        ]
         strange = [one for one in topic.partitions if found is None or one.partition_index not in found.partitions]
         if strange:
             unknown.append(_failed(topic.name, strange, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
@@ -146,4 +150,6 @@ def _look_up(
 def _failed(
     name: str, partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition], error: ErrorCode
 ) -> TxnOffsetCommitResponseTopic:
-    return TxnOffsetCommitResponseTopic(name, [PartitionResponse(one.partition_index, error) for one in partitions])
+    return TxnOffsetCommitResponseTopic(
+        name, [PartitionResponse(partition.partition_index, error) for partition in partitions]
+    )

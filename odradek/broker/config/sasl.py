@@ -78,7 +78,9 @@ def sasl_settings(
 ) -> dict[str, ListenerSasl]:
     """The settings of the listeners that ask for SASL, by listener name. Raises ConfigError with all problems."""
     reader = _SaslReader(config)
-    found = {one.name: reader.listener(one.name) for one in listeners if one.protocol.startswith("SASL_")}
+    found = {
+        listener.name: reader.listener(listener.name) for listener in listeners if listener.protocol.startswith("SASL_")
+    }
     inter_broker = found.get(inter_broker_listener)
     if inter_broker is not None and not reader.problems:
         mechanism = config.get_string(INTER_BROKER_KEY)

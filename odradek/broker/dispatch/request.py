@@ -26,7 +26,7 @@ class Access(Protocol):
         """Whether an operation on one resource is allowed."""
 
 
-class Charged(Protocol):
+class RequestCharge(Protocol):
     """The quota charge of a request, for handlers that know costs which the dispatcher does not."""
 
     def fetch_max_bytes(self, is_follower: bool) -> float:
@@ -101,7 +101,7 @@ class RequestContext:
         self.in_slices = in_slices
         self.principal = principal
         self.access: Access | None = None
-        self.charge: Charged | None = None
+        self.charge: RequestCharge | None = None
 
     def is_by_token(self) -> bool:
         """Whether the client has logged in with a delegation token. Call it before answering."""
@@ -156,7 +156,7 @@ def may_describe(context: RequestContext, topic: str) -> bool:
 
 
 def mutations(context: RequestContext, strict_since: int) -> TakePartitions:
-    """The function that charges partitions to the client's quota (KIP-599), see :meth:`Charged.mutations`.
+    """The function that charges partitions to the client's quota (KIP-599), see :meth:`RequestCharge.mutations`.
 
     Versions from ``strict_since`` on have the error THROTTLING_QUOTA_EXCEEDED.
     """

@@ -11,7 +11,7 @@ from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec.header import response_encoder, response_header_version
 from odradek.protocol.messages.fetch import FetchResponse
 
-from ..dispatch.request import Charged
+from ..dispatch.request import RequestCharge
 from .partition_read import PartitionRead
 from .session import NO_SESSION_ID, FetchContext, FetchSessionCache
 
@@ -23,15 +23,15 @@ def charged(
     fetch: FetchContext,
     reads: Iterable[PartitionRead],
     response: FetchResponse,
-    charge: Charged,
+    charge: RequestCharge,
     version: int,
 ) -> FetchResponse:
     """Charges the client for the response. Returns it, or one without partitions if the client is over a quota."""
     if not charge.fetched(_size(response, version)):
         return response
-    for one in reads:
-        one.close()
-        one.wanted.unsent()
+    for read in reads:
+        read.close()
+        read.wanted.unsent()
     if fetch.session is not None and not fetch.incremental:
         sessions.discard(fetch.session)
     session_id = fetch.session_id if fetch.incremental else NO_SESSION_ID

@@ -320,7 +320,7 @@ class FetchSessionCache:
         shares: Counter[SessionOwner] = Counter()
         for session in self._sessions.values():
             shares[session.owner] += 1 if is_full else len(session.partitions)
-        others = [one for one in shares if not one.is_follower and one != owner]
+        others = [share for share in shares if not share.is_follower and share != owner]
         largest = max(others, key=shares.__getitem__, default=None)
         if largest is None or shares[largest] <= shares[owner] + (1 if is_full else size):
             return None

@@ -217,7 +217,7 @@ class GroupCore(OffsetRegistry):
                 records, goes_on = self.expiration.step()
                 effects.records += records
                 effects.atomic = False
-                self.counts.offset_expirations += sum(isinstance(one.key, OffsetCommitKey) for one in records)
+                self.counts.offset_expirations += sum(isinstance(record.key, OffsetCommitKey) for record in records)
                 if not goes_on:
                     self.expiration = None
                 delay_ms = 0 if goes_on else self.config.offsets_retention_check_interval_ms

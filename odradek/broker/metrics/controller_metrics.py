@@ -42,7 +42,7 @@ class ControllerMetrics:
         """All metrics with their current values."""
         image = self._image()
         fenced = sum(broker.fenced for broker in image.brokers.values())
-        partitions = [one for topic in image.topics_by_name.values() for one in topic.partitions.values()]
+        partitions = [partition for topic in image.topics_by_name.values() for partition in topic.partitions.values()]
         for name, what, number in (
             ("activecontrollercount", "1: this process is the active controller.", 1),
             ("activebrokercount", "Brokers that are not fenced.", len(image.brokers) - fenced),

@@ -1,6 +1,6 @@
 """What the coordinators count since the start: rebalances, commits, transactions.
 
-Pure. Owns: the counts. It is separate from :mod:`.coordinator_activity`, which a broker without metrics never imports.
+Pure. Owns: the counts. It is separate from :mod:`.coordinator_metrics`, which a broker without metrics never imports.
 """
 
 from dataclasses import dataclass

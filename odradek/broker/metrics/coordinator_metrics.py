@@ -1,4 +1,5 @@
-"""The metrics of group and transaction coordinators: how many groups and transactional ids are in each state.
+"""The metrics of group and transaction coordinators: what they have done, and how many groups and transactional ids
+are in each state.
 
 Never does: keeping counts; it counts at each request for metrics, so that requests of clients cost no more. Invariant:
 one piece counts COUNTED_A_PIECE at most, and the number of samples does not depend on the names that clients choose.
@@ -10,7 +11,45 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric, UnknownMetricFamily
+
+from .coordinator_counts import GroupCounts, TransactionCounts
+
+
+class CoordinatorActivity:
+    """Collects the rebalances, commits of offsets, and transactions by their result, at each request.
+
+    Those of groups have the names of Kafka's ``GroupCoordinatorMetrics``
+    (``kafka.server:type=group-coordinator-metrics``), whose attributes have no type in the JMX exporter either.
+    """
+
+    def __init__(self, groups: GroupCounts, transactions: TransactionCounts) -> None:
+        self._groups = groups
+        self._transactions = transactions
+
+    def pieces(self) -> Iterator[Metric]:
+        """All metrics with their current values."""
+        groups = self._groups
+        for name, what, count in (
+            ("group_completed_rebalance", "Completed rebalances of classic groups.", groups.completed_rebalances),
+            (
+                "consumer_group_rebalance",
+                "New epochs of groups of the new protocol (KIP-848).",
+                groups.consumer_rebalances,
+            ),
+            ("offset_commit", "Offsets that were committed.", groups.offset_commits),
+            ("offset_deletion", "Committed offsets that clients have deleted.", groups.offset_deletions),
+            ("offset_expiration", "Committed offsets that have expired.", groups.offset_expirations),
+        ):
+            yield UnknownMetricFamily(f"kafka_server_group_coordinator_metrics_{name}_count", what, count)
+        decided = CounterMetricFamily("odradek_transactions", "Completed transactions by result.", labels=("result",))
+        transactions = self._transactions
+        decided.add_metric(("committed",), transactions.committed)
+        decided.add_metric(("aborted",), transactions.aborted)
+        decided.add_metric(("timed_out",), transactions.timed_out)
+        decided.add_metric(("fenced",), transactions.fenced)
+        yield decided
+
 
 COUNTED_A_PIECE = 1024
 """Groups, or transactional ids, that are counted at a time."""
@@ -36,7 +75,7 @@ class CoordinatorSources(NamedTuple):
 
 
 class CoordinatorMetrics:
-    """Collects the metrics at each request, in pieces."""
+    """Collects the states at each request, in pieces."""
 
     def __init__(self, sources: CoordinatorSources, clock_ms: Callable[[], int]) -> None:
         """``clock_ms``: wall clock, milliseconds since the epoch."""

@@ -111,8 +111,8 @@ class ReplicaMetrics:
         )
         for name, what, count in counts:
             counter = CounterMetricFamily(f"kafka_server_fetcherstats_{name}", what, labels=LEADER_LABELS)
-            for one in fetchers:
-                counter.add_metric((one.client_id, one.host, str(one.port)), count(one))
+            for fetcher in fetchers:
+                counter.add_metric((fetcher.client_id, fetcher.host, str(fetcher.port)), count(fetcher))
             yield counter
 
     def _samples(self, name: str, value: Callable[[LedPartition], int], totals: dict[str, int]) -> Iterator[Sample]:
@@ -123,4 +123,4 @@ class ReplicaMetrics:
 
 
 def _least_rate(fetchers: Sequence[FetcherState]) -> float:
-    return min((one.request_rate for one in fetchers), default=0.0)
+    return min((fetcher.request_rate for fetcher in fetchers), default=0.0)

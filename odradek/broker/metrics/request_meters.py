@@ -85,7 +85,7 @@ class ApiMeter:
     @property
     def request_bytes(self) -> int:
         """The bytes of all requests."""
-        return sum(one.request_bytes for one in self.versions.values())
+        return sum(version.request_bytes for version in self.versions.values())
 
     @property
     def total(self) -> Times:
@@ -95,7 +95,7 @@ class ApiMeter:
     @property
     def request_queue(self) -> Times:
         """The time for which a request has waited for its handler. Requests that still wait are left out."""
-        return self.queue_waits.among(sum(one.requests for one in self.versions.values()))
+        return self.queue_waits.among(sum(version.requests for version in self.versions.values()))
 
     @property
     def response_queue(self) -> Times:

@@ -46,7 +46,7 @@ EXPECTED_IN_FETCH = frozenset(
 """Errors caused by clients; not counted as failures (``ReplicaManager.readFromLog``)."""
 
 
-class Wanted(Protocol):
+class RequestedPartition(Protocol):
     """A partition that a consumer wants. ``resolved_name``: its topic's; empty if no topic has the id."""
 
     resolved_name: str
@@ -56,7 +56,7 @@ class Read(Protocol):
     """A partition in the answer to a consumer. ``data``: as the answer has it."""
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> RequestedPartition:
         """What the consumer wants."""
 
     @property

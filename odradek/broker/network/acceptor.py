@@ -109,23 +109,23 @@ class Acceptor:
         for task, (accepted, _) in self._opening.items():
             task.cancel()
             accepted.close()  # a task that has not begun does not close it
-        for one in self._listeners:
-            if one.held is not None:
-                one.held[0].close()
-            one.socket.close()
+        for listener in self._listeners:
+            if listener.held is not None:
+                listener.held[0].close()
+            listener.socket.close()
 
     def _accept_again(self) -> None:
         self._is_accepting = True
-        for one in self._listeners:
-            if one.paused is None:
-                ACCEPTOR.when_readable(one.socket.fileno(), self._accept, one)
+        for listener in self._listeners:
+            if listener.paused is None:
+                ACCEPTOR.when_readable(listener.socket.fileno(), self._accept, listener)
 
     def _stop_accepting(self) -> None:
         if self._is_accepting:
             self._is_accepting = False
-            for one in self._listeners:
-                if one.paused is None:
-                    self._loop.remove_reader(one.socket.fileno())
+            for listener in self._listeners:
+                if listener.paused is None:
+                    self._loop.remove_reader(listener.socket.fileno())
 
     def _accept(self, one: Listening) -> None:
         """Accepts the waiting connections of one listener, as far as there is room."""
@@ -233,9 +233,9 @@ class Acceptor:
             task.result()
 
     def _resume_full(self) -> None:
-        for one in self._listeners:
-            if one.paused is Paused.FULL:
-                self._resume_one(one)
+        for listener in self._listeners:
+            if listener.paused is Paused.FULL:
+                self._resume_one(listener)
 
     def _pause(self, why: str) -> None:
         self._stop_accepting()

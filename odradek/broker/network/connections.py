@@ -132,7 +132,7 @@ class Connections:
         if not excess:
             return
         others = [one for one in self._open.values() if one.listener_name != self.quotas.protected]
-        staying = [one for one in others if not one.is_closing]
+        staying = [other for other in others if not other.is_closing]
         excess -= len(others) - len(staying)
         for connection in nsmallest(excess, staying, key=attrgetter("last_used_ms")):
             connection.refuse(f"max.connections={self.quotas.max_connections} is exceeded")

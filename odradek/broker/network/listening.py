@@ -138,7 +138,7 @@ def _wildcard(listener: Listener, all_listeners: Sequence[Listener]) -> list[Bin
     if not _has_ipv6():
         return [EVERY_IPV4]
     others = [_literal(one.host) for one in all_listeners if one.port == listener.port != 0 and one is not listener]
-    taken = {one.family for one in others if one is not None}
+    taken = {other.family for other in others if other is not None}
     return [one for one in (EVERY_IPV4, EVERY_IPV6) if one.family not in taken]
 
 

@@ -221,7 +221,7 @@ class NodeClient:
             answer = await self._exchange(request, version, ApiVersionsResponse, timeout_s)
         if answer.error_code:
             raise ProtocolError(f"ApiVersions was answered with error {answer.error_code}")
-        self.versions = {one.api_key: (one.min_version, one.max_version) for one in answer.api_keys}
+        self.versions = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
         if self._security.login is not None:
             await self._log_in(timeout_s)
 

@@ -20,7 +20,7 @@ from ..metrics.replica_state import IsrChanges
 from .isr import Committed, InSyncReplicas, Proposal
 from .replica_selector import RackAwareReplicaSelector
 from .replication_throttle import ReplicationThrottle
-from .unseen import UnseenAppends
+from .uncommitted_appends import UncommittedAppends
 
 Replicated = Callable[[KafkaError | None], None]
 """Called with None once all in-sync replicas have an append, or with the error for the producer."""
@@ -87,7 +87,7 @@ class Leading:
         self._isr = isr
         self._common = common
         self._waiting: deque[tuple[int, Replicated]] = deque()
-        self._unseen = UnseenAppends()
+        self._unseen = UncommittedAppends()
         self._shared: tuple[int, int, int, FetchResponse.PartitionData] | None = None
         """The last small read of a follower, for the other followers: the offset, log end and log start offset at that
         time, and the answer. It is dropped when the high watermark rises."""
@@ -229,7 +229,7 @@ class Leading:
 
     def forget_deletion(self, callback: Replicated) -> None:
         """Drops a callback of :meth:`when_deleted`; harmless if it was called."""
-        self._deletions = [one for one in self._deletions if one[1] is not callback]
+        self._deletions = [deletion for deletion in self._deletions if deletion[1] is not callback]
 
     def wait(self, waiter: Waiter) -> None:
         """Calls ``waiter``, a fetch of a follower, at each append until :meth:`stop_waiting`."""
@@ -295,7 +295,7 @@ class Leading:
 
     def _answer_deletions(self) -> None:
         low_watermark = self.low_watermark
-        done = [one for one in self._deletions if one[0] <= low_watermark]
+        done = [deletion for deletion in self._deletions if deletion[0] <= low_watermark]
         if done:
             self._deletions = [one for one in self._deletions if one[0] > low_watermark]
             for _, callback in done:

@@ -32,7 +32,7 @@ class RackAwareReplicaSelector:
         """The broker to read from, for a partition that this broker leads; None for this broker."""
         if self._is_in_rack(self._node_id, rack, listener_name):
             return None
-        near = (one for one in followers if self._is_in_rack(one.broker_id, rack, listener_name))
+        near = (follower for follower in followers if self._is_in_rack(follower.broker_id, rack, listener_name))
         best = max(near, default=None)
         return None if best is None else best.broker_id
 

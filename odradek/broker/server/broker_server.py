@@ -287,7 +287,7 @@ class BrokerServer:
         warn_of_open_access(
             metadata.image,
             metadata.node_id,
-            ((bound.listener.name, one.getsockname()[0]) for bound in open_to_all for one in bound.sockets),
+            ((bound.listener.name, socket.getsockname()[0]) for bound in open_to_all for socket in bound.sockets),
             enforces_acls=broker.authorizer is not None,
             knows_tokens=broker.token_hmacs is not None,
             authenticates=any(protocol.startswith("SASL_") for protocol in config.protocols),

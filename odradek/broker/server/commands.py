@@ -225,7 +225,10 @@ def stop_signals() -> list[signal.Signals]:
 
 def say_that_it_serves(server: BrokerServer, running: RunningBroker) -> None:
     """Prints the bound addresses, those that clients are told if they are others, and the directories."""
-    bound = [f"{one.listener.name}://{bracketed(one.listener.host)}:{one.port}" for one in server.listeners]
+    bound = [
+        f"{listener.listener.name}://{bracketed(listener.listener.host)}:{listener.port}"
+        for listener in server.listeners
+    ]
     advertised = [f"{one.name}://{bracketed(one.host)}:{one.port}" for one in running.advertised]
     told = "" if set(advertised) <= set(bound) else f", advertises {', '.join(advertised)}"
     data = ", ".join(str(path.resolve()) for path in running.data_directories)

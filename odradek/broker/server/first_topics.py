@@ -61,7 +61,11 @@ async def create_first_topics(broker: Broker, topics: Sequence[FirstTopic]) -> N
     if isinstance(outcome, KafkaError):
         raise outcome
     results = outcome.topics
-    refused = [f"--create-topic {one.name}: {one.error_message}" for one in results if one.error_code != ErrorCode.NONE]
+    refused = [
+        f"--create-topic {result.name}: {result.error_message}"
+        for result in results
+        if result.error_code != ErrorCode.NONE
+    ]
     if refused:
         raise ConfigError(refused)
     for topic in results:

@@ -20,16 +20,12 @@ from ..dispatch.metering import Metering
 from ..metadata.publisher.published import PublishedMetadata
 from ..metrics.cleaner_state import CleanerState
 from ..metrics.connection_metrics import Connected, ConnectionMetrics, ListenerConnections
-from ..metrics.coordinator_activity import CoordinatorActivity
-from ..metrics.coordinator_metrics import CoordinatorMetrics, CoordinatorSources, TransactionSeen
-from ..metrics.directory_metrics import DirectoryMetrics
+from ..metrics.coordinator_metrics import CoordinatorActivity, CoordinatorMetrics, CoordinatorSources, TransactionSeen
 from ..metrics.endpoint import MetricsEndpoint, host_and_port
 from ..metrics.lag_metrics import CommittedTopic, LagMetrics, LagSources
-from ..metrics.log_metrics import LogMetrics
-from ..metrics.loop_delay import LoopDelay
-from ..metrics.loop_load import LoopLoad
+from ..metrics.log_metrics import DirectoryMetrics, LogMetrics
 from ..metrics.pieces import JoinedSources, MetricsSource
-from ..metrics.process_metrics import ProcessMetrics, WorkMetrics
+from ..metrics.process_metrics import LoopDelay, LoopLoad, ProcessMetrics, WorkMetrics
 from ..metrics.quota_metrics import QuotaMetrics, QuotasInForce
 from ..metrics.replica_metrics import ReplicaMetrics, ReplicaSources
 from ..metrics.replica_state import IsrChanges
@@ -192,8 +188,8 @@ def coordinator_metrics(broker: Broker, clock_ms: Callable[[], int]) -> JoinedSo
 
     def transactions() -> Iterator[TransactionSeen]:
         for core in _loaded(broker.transaction_coordinator):
-            for one in list(core.transactions.values()):
-                yield TransactionSeen(one.state.label, one.start_timestamp_ms)
+            for transaction in list(core.transactions.values()):
+                yield TransactionSeen(transaction.state.label, transaction.start_timestamp_ms)
 
     def committed() -> Iterator[CommittedTopic]:
         for core in _loaded(broker.group_coordinator):

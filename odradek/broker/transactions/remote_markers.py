@@ -46,14 +46,14 @@ class MarkerDialect:
         return WriteTxnMarkersRequest(
             [
                 Marker(
-                    producer_id=one.order.producer_id,
-                    producer_epoch=one.order.producer_epoch,
-                    transaction_result=one.order.commits,
-                    topics=[MarkerTopic(name, indexes) for name, indexes in by_topic(one.partitions).items()],
-                    coordinator_epoch=one.coordinator_epoch,
-                    transaction_version=one.order.transaction_version,
+                    producer_id=question.order.producer_id,
+                    producer_epoch=question.order.producer_epoch,
+                    transaction_result=question.order.commits,
+                    topics=[MarkerTopic(name, indexes) for name, indexes in by_topic(question.partitions).items()],
+                    coordinator_epoch=question.coordinator_epoch,
+                    transaction_version=question.order.transaction_version,
                 )
-                for one in questions
+                for question in questions
             ]
         )
 
@@ -68,7 +68,9 @@ class MarkerDialect:
             for topic in marker.topics:
                 for partition in topic.partitions:
                     errors[topic.name, partition.partition_index] = error_of(partition.error_code)
-        return [partial(one.done, of_each(one.partitions, found.get(one.key, {}))) for one in questions]
+        return [
+            partial(question.done, of_each(question.partitions, found.get(question.key, {}))) for question in questions
+        ]
 
 
 def of_each(partitions: Iterable[TopicPartition], found: Errors) -> Errors:

@@ -49,13 +49,13 @@ class MembershipDialect:
         return AddPartitionsToTxnRequest(
             transactions=[
                 AddedTransaction(
-                    one.transactional_id,
-                    one.producer_id,
-                    one.producer_epoch,
-                    one.verify_only,
-                    [AddedTopic(name, indexes) for name, indexes in by_topic(one.partitions).items()],
+                    question.transactional_id,
+                    question.producer_id,
+                    question.producer_epoch,
+                    question.verify_only,
+                    [AddedTopic(name, indexes) for name, indexes in by_topic(question.partitions).items()],
                 )
-                for one in questions
+                for question in questions
             ]
         )
 
@@ -74,12 +74,12 @@ class MembershipDialect:
             return [partial(one.done, error) for one in questions]
         found = {result.transactional_id: result for result in response.results_by_transaction}
         answers: list[Callable[[], None]] = []
-        for one in questions:
-            result = found.get(one.transactional_id)
+        for question in questions:
+            result = found.get(question.transactional_id)
             errors = {
                 (topic.name, partition.partition_index): error_of(partition.partition_error_code)
                 for topic in ([] if result is None else result.topic_results)
                 for partition in topic.results_by_partition
             }
-            answers.append(partial(one.done, of_each(one.partitions, errors)))
+            answers.append(partial(question.done, of_each(question.partitions, errors)))
         return answers

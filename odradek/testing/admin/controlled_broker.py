@@ -61,7 +61,7 @@ class ControlledBroker(InProcessBroker):
 
     def _keep_ports(self, server: BrokerServer) -> None:
         super()._keep_ports(server)
-        bound = {one.listener.name: one.port for one in server.listeners}
+        bound = {listener.listener.name: listener.port for listener in server.listeners}
         self._client_port = bound.get(CLIENTS, self._client_port)
 
     def _own_keys(self) -> dict[str, str]:

@@ -55,7 +55,7 @@ class KeptRecording:
             if len(apis) != 1:
                 raise AdminPortError(400, "count needs exactly one API in apis")
             self.traffic.wait_for(apis[0], count, timeout_s=timeout_s)
-        return [exchange_as(one) for one in self.traffic.requests(*apis, client_id=client_id)]
+        return [exchange_as(request) for request in self.traffic.requests(*apis, client_id=client_id)]
 
     def lines(self) -> Lines:
         """The recording as the text of a recording file (JSON lines)."""
@@ -102,7 +102,7 @@ def result_as(result: "ReplayResult") -> dict[str, Json]:
     """The result of a replay as JSON; ``text`` is the same in readable form."""
     return {
         "compared": result.compared,
-        "differences": [one._asdict() for one in result.differences],
+        "differences": [difference._asdict() for difference in result.differences],
         "skipped": [{"number": one.number, "request": str(one), "reason": reason} for one, reason in result.skipped],
         "text": str(result),
     }

@@ -262,7 +262,7 @@ class InProcessBroker(Inspection):
 
     def _keep_ports(self, server: BrokerServer) -> None:
         """Keeps the port that was bound, for the next start; without a bound port, the earlier one stays."""
-        self._port = max([self._port, *(one.port for one in server.listeners[:1])])
+        self._port = max([self._port, *(listener.port for listener in server.listeners[:1])])
 
     def _own_keys(self) -> dict[str, str]:
         """The configs of the listener and the log directory; the configs of the test take precedence."""

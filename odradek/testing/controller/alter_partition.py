@@ -61,7 +61,7 @@ def _refusal(
         return ErrorCode.INVALID_REQUEST
     if asked.partition_epoch < partition.partition_epoch:
         return ErrorCode.INVALID_UPDATE_VERSION
-    isr = [one.broker_id for one in asked.new_isr_with_epochs]
+    isr = [epoch.broker_id for epoch in asked.new_isr_with_epochs]
     if len(set(isr)) < len(isr) or not set(isr) <= set(partition.replicas) or partition.leader not in isr:
         return ErrorCode.INVALID_REQUEST
     if asked.leader_recovery_state == LeaderRecoveryState.RECOVERING and (
@@ -86,7 +86,7 @@ def _change(
 ) -> PartitionChangeRecord | None:
     index = asked.partition_index
     change = PartitionChange(image, topic, index, placer)
-    change.isr = [one.broker_id for one in asked.new_isr_with_epochs]
+    change.isr = [epoch.broker_id for epoch in asked.new_isr_with_epochs]
     change.complete_if_possible()
     record = change.record()
     if topic.partitions[index].leader_recovery_state != asked.leader_recovery_state:

@@ -17,7 +17,11 @@ CONTROLLED_SHUTDOWN = 1
 
 def leads_any(image: MetadataImage, broker_id: int) -> bool:
     """Whether a broker leads a partition."""
-    return any(one.leader == broker_id for topic in image.topics_by_id.values() for one in topic.partitions.values())
+    return any(
+        partition.leader == broker_id
+        for topic in image.topics_by_id.values()
+        for partition in topic.partitions.values()
+    )
 
 
 def transition_records(image: MetadataImage, broker_id: int, state: BrokerControlState) -> list[Message]:

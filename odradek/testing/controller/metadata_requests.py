@@ -17,7 +17,9 @@ async def answer_fetch(controller: ActiveController, request: FetchRequest) -> F
     """Fetch: if the observer has the whole log, waits for new records, for ``max_wait_ms`` at most."""
     if request.cluster_id not in (None, controller.metadata.cluster_id):
         return FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
-    asked = [(topic.topic_id, one.partition, one) for topic in request.topics for one in topic.partitions]
+    asked = [
+        (topic.topic_id, partition.partition, partition) for topic in request.topics for partition in topic.partitions
+    ]
     if [(topic_id, index) for topic_id, index, _ in asked] != [(METADATA_TOPIC_ID, 0)]:
         return FetchResponse(error_code=ErrorCode.INVALID_REQUEST)
     wanted = asked[0][2]
@@ -81,7 +83,7 @@ async def answer_fetch_snapshot(controller: ActiveController, request: FetchSnap
     metadata = controller.metadata
     if request.cluster_id not in (None, metadata.cluster_id):
         return FetchSnapshotResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
-    asked = [(topic.name, one.partition, one) for topic in request.topics for one in topic.partitions]
+    asked = [(topic.name, partition.partition, partition) for topic in request.topics for partition in topic.partitions]
     if [(name, index) for name, index, _ in asked] != [(METADATA_TOPIC, 0)]:
         return FetchSnapshotResponse(error_code=ErrorCode.INVALID_REQUEST)
     wanted = asked[0][2]

@@ -56,7 +56,7 @@ def _refusal(image: MetadataImage, request: BrokerRegistrationRequest, cluster_i
     if before is not None and before.incarnation_id != request.incarnation_id and has_session:
         return ErrorCode.DUPLICATE_BROKER_REGISTRATION
     directories = set(request.log_dirs)
-    taken = {one for broker in image.brokers.values() if broker is not before for one in broker.directories}
+    taken = {directory for broker in image.brokers.values() if broker is not before for directory in broker.directories}
     if (
         not directories
         or len(directories) < len(request.log_dirs)
@@ -64,7 +64,9 @@ def _refusal(image: MetadataImage, request: BrokerRegistrationRequest, cluster_i
         or directories & taken
     ):
         return ErrorCode.INVALID_REGISTRATION
-    ranges = {one.name: (one.min_supported_version, one.max_supported_version) for one in request.features}
+    ranges = {
+        feature.name: (feature.min_supported_version, feature.max_supported_version) for feature in request.features
+    }
     for name, level in image.features.items():
         lowest, highest = ranges.get(name, (0, 0))
         if not lowest <= level <= highest:
@@ -77,12 +79,14 @@ def _record(request: BrokerRegistrationRequest) -> RegisterBrokerRecord:
         broker_id=request.broker_id,
         incarnation_id=request.incarnation_id,
         end_points=[
-            RegisterBrokerRecord.BrokerEndpoint(one.name, one.host, one.port, one.security_protocol)
-            for one in request.listeners
+            RegisterBrokerRecord.BrokerEndpoint(listener.name, listener.host, listener.port, listener.security_protocol)
+            for listener in request.listeners
         ],
         features=[
-            RegisterBrokerRecord.BrokerFeature(one.name, one.min_supported_version, one.max_supported_version)
-            for one in request.features
+            RegisterBrokerRecord.BrokerFeature(
+                feature.name, feature.min_supported_version, feature.max_supported_version
+            )
+            for feature in request.features
         ],
         rack=request.rack,
         fenced=True,

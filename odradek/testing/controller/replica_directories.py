@@ -30,11 +30,11 @@ def assign_replicas(
         topics = []
         for asked in directory.topics:
             partitions = []
-            for one in asked.partitions:
-                code = _refusal(image, asked.topic_id, one.partition_index, request.broker_id)
+            for partition in asked.partitions:
+                code = _refusal(image, asked.topic_id, partition.partition_index, request.broker_id)
                 if code is ErrorCode.NONE:
-                    lies_in[asked.topic_id, one.partition_index] = directory.id
-                partitions.append(AssignReplicasToDirsResponse.PartitionData(one.partition_index, code))
+                    lies_in[asked.topic_id, partition.partition_index] = directory.id
+                partitions.append(AssignReplicasToDirsResponse.PartitionData(partition.partition_index, code))
             topics.append(AssignReplicasToDirsResponse.TopicData(asked.topic_id, partitions))
         response.directories.append(AssignReplicasToDirsResponse.DirectoryData(directory.id, topics))
     records = assignment_records(image, request.broker_id, lies_in)

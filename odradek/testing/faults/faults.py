@@ -135,8 +135,8 @@ class Faults:
 
         def announce(response: Any) -> None:
             response.api_keys = [one for one in response.api_keys if limits.get(one.api_key, one) is not None]
-            for one in response.api_keys:
-                one.max_version = min(one.max_version, limits.get(one.api_key, one.max_version))
+            for key in response.api_keys:
+                key.max_version = min(key.max_version, limits.get(key.api_key, key.max_version))
 
         named = ", ".join(f"{name} {'not at all' if one is None else one}" for name, one in max_versions.items())
         description = f"announced at most: {named}"

@@ -47,7 +47,7 @@ class IssuedCertificate:
     @property
     def chain_pem(self) -> str:
         """The certificate chain in PEM, the certificate of the key first."""
-        return "".join(one.public_bytes(Encoding.PEM).decode() for one in self.certificates)
+        return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in self.certificates)
 
     def write_pem(self, path: Path, password: str | None = None) -> Path:
         """Writes the key and the certificate chain into one file: a key store of the type PEM."""

@@ -20,10 +20,10 @@ FORMAT_VERSION = 1
 def lines_of(exchanges: Iterable[RecordedExchange]) -> list[str]:
     """The lines of a recording file, without line ends."""
     steps: list[tuple[int, dict[str, Any]]] = []
-    for one in exchanges:
-        steps.append((one.step, _request_line(one)))
-        if one.answer_step is not None:
-            steps.append((one.answer_step, _answer_line(one)))
+    for exchange in exchanges:
+        steps.append((exchange.step, _request_line(exchange)))
+        if exchange.answer_step is not None:
+            steps.append((exchange.answer_step, _answer_line(exchange)))
     steps.sort(key=lambda step: step[0])
     return [json.dumps(line, ensure_ascii=False) for line in [{FORMAT: FORMAT_VERSION}, *(line for _, line in steps)]]
 

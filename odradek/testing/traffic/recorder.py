@@ -53,7 +53,7 @@ class Recorder:
 
     def end(self, traffic: Traffic) -> None:
         """Ends a recording. Does nothing if it has ended."""
-        self._recordings = tuple(one for one in self._recordings if one is not traffic)
+        self._recordings = tuple(recording for recording in self._recordings if recording is not traffic)
         if not self._recordings:
             self._connections = {}
 

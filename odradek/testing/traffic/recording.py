@@ -58,7 +58,7 @@ class Traffic:
         """
 
         def answered() -> list[RecordedExchange]:
-            return [one for one in self.requests(api) if one.answer_step is not None]
+            return [request for request in self.requests(api) if request.answer_step is not None]
 
         with self._changed:
             if self._changed.wait_for(lambda: len(answered()) >= count, timeout_s):

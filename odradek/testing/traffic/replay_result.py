@@ -38,7 +38,7 @@ class ReplayResult:
         """The differences, grouped by request, then the requests that could not be sent."""
         if not self.differences and not self.skipped:
             return f"all {self.compared} answers are as recorded"
-        differing = len({one.number for one in self.differences})
+        differing = len({difference.number for difference in self.differences})
         lines = [f"{differing} of {self.compared} answers differ, {len(self.skipped)} requests could not be sent"]
         for request, found in groupby(self.differences[:SHOWN], key=lambda one: one.request):
             lines += [request, *(f"    {one}" for one in found)]

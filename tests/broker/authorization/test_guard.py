@@ -8,8 +8,8 @@ import pytest
 
 from odradek.broker.dispatch.request import ConnectionRefusal, Denial, RequestContext
 from odradek.broker.metadata.image.image import MetadataImage
-from odradek.broker.security.authorization.asking import DECISIONS_A_STEP
 from odradek.broker.security.authorization.guard import Guard
+from odradek.broker.security.authorization.request_authorizer import DECISIONS_A_STEP
 from odradek.broker.security.authorization.standard_authorizer import StandardAuthorizer
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode

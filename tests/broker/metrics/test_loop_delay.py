@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 from prometheus_client import generate_latest
 
-from odradek.broker.metrics.loop_delay import LIMITS_S, PERIOD_S, LoopDelay
 from odradek.broker.metrics.pieces import encoded
+from odradek.broker.metrics.process_metrics import LIMITS_S, PERIOD_S, LoopDelay
 from odradek.testing import InProcessBroker
 
 from .metric_samples import Samples, samples_in, samples_of

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 from prometheus_client import generate_latest
 
-from odradek.broker.metrics.loop_load import NAMES, PERIOD_S, WINDOW_S, LoopLoad
 from odradek.broker.metrics.pieces import encoded
+from odradek.broker.metrics.process_metrics import LOAD_PERIOD_S, NAMES, WINDOW_S, LoopLoad
 from odradek.testing import InProcessBroker
 
 from .metric_samples import samples_in, samples_of
@@ -23,7 +23,7 @@ class SteppedLoop:
         self._next: Callable[[], None] | None = None
 
     def call_later(self, delay_s: float, callback: Callable[..., None], *arguments: Any) -> Any:
-        assert delay_s == PERIOD_S
+        assert delay_s == LOAD_PERIOD_S
         self._next = lambda: callback(*arguments)
         return self
 
@@ -33,8 +33,8 @@ class SteppedLoop:
     def run(self, seconds: int, busy: float) -> None:
         """Lets time pass, of which the thread runs for the share ``busy``."""
         for _ in range(seconds):
-            self.now_s += PERIOD_S
-            self.busy_s += PERIOD_S * busy
+            self.now_s += LOAD_PERIOD_S
+            self.busy_s += LOAD_PERIOD_S * busy
             assert self._next is not None
             self._next()
 

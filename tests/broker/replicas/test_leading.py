@@ -11,7 +11,7 @@ from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.broker.replicas.leading import ChangeAnswer, Leading
 from odradek.broker.replicas.partition import Partition
-from odradek.broker.replicas.unseen import MOST_SIZES
+from odradek.broker.replicas.uncommitted_appends import MOST_SIZES
 from odradek.broker.replicas.writer_threads import WriterThreads
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.quorum import AlterPartitionResponse

@@ -150,7 +150,9 @@ def _assigned(classic: ClassicGroup, member: ClassicMember, topics: GroupTopics)
 def _records_of(group: ConsumerGroup) -> list[CoordinatorRecord]:
     group_id = group.group_id
     members = group.members.values()
-    targets = [target_record(group_id, one.member_id, group.target_assignment[one.member_id]) for one in members]
+    targets = [
+        target_record(group_id, member.member_id, group.target_assignment[member.member_id]) for member in members
+    ]
     return [
         *(member_record(group_id, one) for one in members),
         epoch_record(group_id, group.group_epoch, group.metadata_hash),
@@ -191,7 +193,7 @@ def _may_downgrade(
         logger.info("group %r stays a consumer group: it is larger than group.max.size", group.group_id)
         return False
     gone = {one.member_id for one in leaving}
-    if not _have_common_protocol([one for one in group.members.values() if one.member_id not in gone]):
+    if not _have_common_protocol([member for member in group.members.values() if member.member_id not in gone]):
         logger.info("group %r stays a consumer group: its members have no protocol in common", group.group_id)
         return False
     return True
@@ -202,12 +204,12 @@ def _have_common_protocol(members: list[ConsumerGroupMember]) -> bool:
 
     Members that joined by JoinGroup can. A forged log may hold members that cannot; Kafka fails then.
     """
-    protocols = [dict(one.classic.protocols) for one in members if one.classic is not None]
+    protocols = [dict(member.classic.protocols) for member in members if member.classic is not None]
     common = set.intersection(*map(set, protocols)) if protocols else set()
     try:
-        for one in protocols:
+        for protocol in protocols:
             for name in common:
-                version_of(one[name])
+                version_of(protocol[name])
     except MalformedConsumerProtocolError:
         return False
     return bool(common) or not members
@@ -265,19 +267,19 @@ def _classic_group(
     classic.state = GroupState.STABLE
     classic.generation_id = group.group_epoch
     classic.protocol_type = CONSUMER_PROTOCOL_TYPE
-    for one in members:
-        assert one.classic is not None, "only members of the classic protocol are left"
+    for member in members:
+        assert member.classic is not None, "only members of the classic protocol are left"
         classic.add(
             ClassicMember(
                 group.group_id,
-                one.member_id,
-                one.instance_id,
-                one.client_id,
-                one.client_host,
-                one.rebalance_timeout_ms,
-                one.classic.session_timeout_ms,
+                member.member_id,
+                member.instance_id,
+                member.client_id,
+                member.client_host,
+                member.rebalance_timeout_ms,
+                member.classic.session_timeout_ms,
                 CONSUMER_PROTOCOL_TYPE,
-                list(one.classic.protocols),
+                list(member.classic.protocols),
             ),
             None,
         )

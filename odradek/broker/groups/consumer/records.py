@@ -114,7 +114,7 @@ def group_tombstones(
     """Returns the records that delete a group. If ``joining_member_id`` replaces ``replaced_member_id``, the tombstones
     name the former."""
     group_id = group.group_id
-    member_ids = [joining_member_id if one == replaced_member_id else one for one in group.members]
+    member_ids = [joining_member_id if member == replaced_member_id else member for member in group.members]
     current = [CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, one), None) for one in member_ids]
     targets = [CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, one), None) for one in member_ids]
     members = [CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, one), None) for one in member_ids]

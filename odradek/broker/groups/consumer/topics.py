@@ -74,7 +74,9 @@ class GroupTopics:
             racks = known.get(replicas)
             if racks is None:
                 brokers = (image.brokers.get(broker_id) for broker_id in replicas)
-                racks = known[replicas] = tuple(sorted(one.rack for one in brokers if one and one.rack is not None))
+                racks = known[replicas] = tuple(
+                    sorted(broker.rack for broker in brokers if broker and broker.rack is not None)
+                )
             yield racks
 
 

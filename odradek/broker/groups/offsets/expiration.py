@@ -124,7 +124,7 @@ class Expiration:
         began."""
         remaining = sum(map(len, self._core.offsets.topics_of(group_id).values()))
         return remaining <= len(self._records) and remaining == sum(
-            1 for one in self._records if isinstance(one.key, OffsetCommitKey) and one.key.group == group_id
+            1 for record in self._records if isinstance(record.key, OffsetCommitKey) and record.key.group == group_id
         )
 
 

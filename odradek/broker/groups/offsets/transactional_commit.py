@@ -55,9 +55,9 @@ def commit_transactional_offsets(
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
     if validate_partition is not None:
         for topic in topics:
-            for one in topic.partitions:
-                if not _is_too_large(core, one):
-                    validate_partition(topic.topic_id, one.partition_index)
+            for partition in topic.partitions:
+                if not _is_too_large(core, partition):
+                    validate_partition(topic.topic_id, partition.partition_index)
     effects.transaction = OpenTransaction(request.producer_id, request.producer_epoch)
     effects.response = TxnOffsetCommitResponse(
         topics=[

@@ -90,7 +90,7 @@ def create_token(
     max_ms = _later(now_ms, lifetime_ms)
     expiry_ms = min(max_ms, _later(now_ms, settings.renew_lifetime_ms))
     renewers = [Principal(one.principal_type, one.principal_name) for one in request.renewers or ()]
-    if any(one.type != USER_TYPE for one in renewers):
+    if any(renewer.type != USER_TYPE for renewer in renewers):
         response.error_code = ErrorCode.INVALID_PRINCIPAL_TYPE
         return Decision(response)
     token_id = uuid_text(controller.random_uuid())

@@ -41,7 +41,7 @@ def offline_records(image: MetadataImage, controller: Controller, directory_id: 
         for topic_id, index, partition in _replicas_in(image, node_id, directory_id)
         if node_id in partition.isr or partition.leader == node_id
     ]
-    rest = [one for one in broker.directories if one != directory_id]
+    rest = [directory for directory in broker.directories if directory != directory_id]
     records.append(BrokerRegistrationChangeRecord(node_id, broker.epoch, log_dirs=rest))
     return records
 

@@ -61,7 +61,7 @@ def _leader_records(
     if leader not in partition.isr:
         change.isr = [leader]
         if image.metadata_version >= ELR_SUPPORTED:
-            rest = [one for one in partition.eligible_leader_replicas if one != leader]
+            rest = [replica for replica in partition.eligible_leader_replicas if replica != leader]
             change.eligible_leader_replicas = rest if clean else []
             change.last_known_elr = []
     if not clean:
@@ -112,7 +112,7 @@ def leave_partition(
         change.isr = isr
     if has_elr and not isr:
         eligible = {*partition.eligible_leader_replicas, *partition.isr}
-        change.eligible_leader_replicas = [one for one in partition.replicas if one in eligible]
+        change.eligible_leader_replicas = [replica for replica in partition.replicas if replica in eligible]
         if partition.has_leader and leader == NO_LEADER and partition.last_known_elr != (partition.leader,):
             change.last_known_elr = [partition.leader]
     return change

@@ -95,7 +95,7 @@ class Placer:
 
     def active(self, replicas: Sequence[int]) -> list[int]:
         """The replicas that can be in a partition's first ISR: their brokers are active."""
-        return [one for one in replicas if self._image.brokers[one].is_active]
+        return [replica for replica in replicas if self._image.brokers[replica].is_active]
 
     def partition_record(self, topic_id: bytes, index: int, replicas: Sequence[int]) -> PartitionRecord:
         """The record of a new partition, led by its first active replica; at least one must be active."""
@@ -119,7 +119,7 @@ class Placer:
         fewest partitions, as a broker's LogManager chooses.
         """
         broker = self._image.brokers[broker_id]
-        candidates = [one for one in broker.directories if one not in broker.cordoned_directories]
+        candidates = [directory for directory in broker.directories if directory not in broker.cordoned_directories]
         if not candidates:
             return DIRECTORY_UNASSIGNED
         if len(candidates) == 1:

@@ -40,10 +40,12 @@ def alter_reassignments(
     for topic in request.topics:
         result = AlterPartitionReassignmentsResponse.ReassignableTopicResponse(topic.name)
         decision.response.responses.append(result)
-        for one in topic.partitions:
+        for partition in topic.partitions:
             yield
             try:
-                record = _alter(image, topic.name, one, request.allow_replication_factor_change, controller, placer)
+                record = _alter(
+                    image, topic.name, partition, request.allow_replication_factor_change, controller, placer
+                )
             except KafkaError as error:
                 refused = ApiError.from_error(error)
                 code, message = refused.code, refused.message
@@ -52,7 +54,9 @@ def alter_reassignments(
                 if record is not None:
                     decision.records.append(record)
             result.partitions.append(
-                AlterPartitionReassignmentsResponse.ReassignablePartitionResponse(one.partition_index, code, message)
+                AlterPartitionReassignmentsResponse.ReassignablePartitionResponse(
+                    partition.partition_index, code, message
+                )
             )
     return decision
 
@@ -103,7 +107,7 @@ def _cancel(change: "PartitionChange", unclean: bool) -> PartitionChangeRecord |
     partition = change.partition
     if not partition.is_reassigning:
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
-    change.replicas = [one for one in partition.replicas if one not in partition.adding_replicas]
+    change.replicas = [replica for replica in partition.replicas if replica not in partition.adding_replicas]
     change.isr = [one for one in partition.isr if one not in partition.adding_replicas]
     if not change.isr:
         if not unclean:
@@ -133,7 +137,7 @@ class PartitionChange:
 
     def complete_if_possible(self) -> None:
         """Ends the reassignment if all remaining replicas are in sync (``maybeCompleteReassignment``)."""
-        staying = [one for one in self.replicas if one not in self.removing]
+        staying = [replica for replica in self.replicas if replica not in self.removing]
         in_sync = [one for one in self.isr if one not in self.removing]
         if in_sync and staying and set(staying) <= set(in_sync):
             self.replicas, self.isr = staying, in_sync
@@ -174,4 +178,4 @@ class PartitionChange:
         if self._image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
             return None
         known = dict(zip(self.partition.replicas, self.partition.directories, strict=True))
-        return [known[one] if one in known else self.placer.directory(one) for one in self.replicas]
+        return [known[replica] if replica in known else self.placer.directory(replica) for replica in self.replicas]

@@ -39,7 +39,7 @@ def bootstrap_records(config: ServerConfig, formatted: Sequence[Message] = ()) -
     ConfigurationControlManager.maybeGenerateElrSafetyRecords).
     """
     records = list(formatted) or [FeatureLevelRecord(name, level) for name, level in BOOTSTRAP_FEATURES.items()]
-    levels = {one.name: one.feature_level for one in records if isinstance(one, FeatureLevelRecord)}
+    levels = {record.name: record.feature_level for record in records if isinstance(record, FeatureLevelRecord)}
     if levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
         minimum = str(config.get_int("min.insync.replicas"))
         records.append(ConfigRecord(ResourceType.BROKER, "", "min.insync.replicas", minimum))
@@ -62,8 +62,8 @@ def registration_records(
         incarnation_id=controller.random_uuid(),
         broker_epoch=broker_epoch,
         end_points=[
-            RegisterBrokerRecord.BrokerEndpoint(one.name, one.host, one.port, one.security_protocol)
-            for one in endpoints
+            RegisterBrokerRecord.BrokerEndpoint(endpoint.name, endpoint.host, endpoint.port, endpoint.security_protocol)
+            for endpoint in endpoints
         ],
         features=[
             RegisterBrokerRecord.BrokerFeature(name, lowest, highest)

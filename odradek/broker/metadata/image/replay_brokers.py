@@ -19,10 +19,12 @@ def register_broker(image: MetadataImage, record: records.RegisterBrokerRecord, 
         epoch=record.broker_epoch,
         incarnation_id=record.incarnation_id,
         endpoints={
-            one.name: Endpoint(one.name, one.host, one.port, SecurityProtocol(one.security_protocol))
-            for one in record.end_points
+            point.name: Endpoint(point.name, point.host, point.port, SecurityProtocol(point.security_protocol))
+            for point in record.end_points
         },
-        features={one.name: (one.min_supported_version, one.max_supported_version) for one in record.features},
+        features={
+            feature.name: (feature.min_supported_version, feature.max_supported_version) for feature in record.features
+        },
         rack=record.rack,
         fenced=record.fenced,
         in_controlled_shutdown=record.in_controlled_shutdown,

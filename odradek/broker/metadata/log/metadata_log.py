@@ -177,7 +177,9 @@ class MetadataLog:
     def was_written_by(self, node_id: int) -> bool:
         """Whether a node was its own controller here: it is named as a voter, or as the last leader."""
         named = (
-            () if self._voters is None else [one.voter_id for one in decode(VotersRecord, 0, self._voters)[0].voters]
+            ()
+            if self._voters is None
+            else [voter.voter_id for voter in decode(VotersRecord, 0, self._voters)[0].voters]
         )
         return self._state.leader_id == node_id or node_id in named
 

@@ -83,7 +83,7 @@ def token_record(token: DelegationToken) -> records.DelegationTokenRecord:
 def _check_no_loss(image: MetadataImage) -> None:
     """Raises UnwritableMetadataError for data that records of an older version would silently lose."""
     level = image.metadata_version
-    if level < CORDONED_DIRECTORIES_SUPPORTED and any(one.cordoned_directories for one in image.brokers.values()):
+    if level < CORDONED_DIRECTORIES_SUPPORTED and any(broker.cordoned_directories for broker in image.brokers.values()):
         raise UnwritableMetadataError(level, "the cordoned log directories of one or more brokers")
     if level < DELEGATION_TOKENS_SUPPORTED and image.delegation_tokens:
         raise UnwritableMetadataError(level, "delegation tokens")
@@ -138,8 +138,10 @@ def broker_record(broker: BrokerRegistration, metadata_version: int) -> records.
         incarnation_id=broker.incarnation_id,
         broker_epoch=broker.epoch,
         end_points=[
-            records.RegisterBrokerRecord.BrokerEndpoint(one.name, one.host, one.port, one.security_protocol)
-            for one in broker.endpoints.values()
+            records.RegisterBrokerRecord.BrokerEndpoint(
+                endpoint.name, endpoint.host, endpoint.port, endpoint.security_protocol
+            )
+            for endpoint in broker.endpoints.values()
         ],
         features=[
             records.RegisterBrokerRecord.BrokerFeature(name, lowest, highest)

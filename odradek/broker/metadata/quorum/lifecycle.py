@@ -189,8 +189,10 @@ class Lifecycle:
             cluster_id=own.cluster_id,
             incarnation_id=own.incarnation_id,
             listeners=[
-                BrokerRegistrationRequest.Listener(one.name, one.host, one.port, one.security_protocol)
-                for one in own.endpoints
+                BrokerRegistrationRequest.Listener(
+                    endpoint.name, endpoint.host, endpoint.port, endpoint.security_protocol
+                )
+                for endpoint in own.endpoints
             ],
             features=[
                 BrokerRegistrationRequest.Feature(name, lowest, highest)

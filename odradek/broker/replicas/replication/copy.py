@@ -18,7 +18,7 @@ from odradek.storage.log.pending_cut import PendingCut
 
 from ...timers.work import KindOfWork
 from ..group_commit import GroupCommit
-from ..unseen import UnseenAppends
+from ..uncommitted_appends import UncommittedAppends
 from .follower import NO_EPOCH, AppendToCopy, FetchPosition, FollowedPartition, TruncateCopy, TruncateFully
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Copy:
         self.log = log
         self._group_commit = group_commit
         self._visible = visible
-        self._unseen = UnseenAppends()
+        self._unseen = UncommittedAppends()
         self._waits_for_room = False
         self.lag = 0
         """The number of offsets up to the leader's high watermark that the copy lacks."""

@@ -170,7 +170,7 @@ def sasl_listener(
     """The authentication of one listener."""
     return SaslListener(
         mechanisms,
-        {one.name: one.max_reauth_ms for one in settings.mechanisms},
+        {mechanism.name: mechanism.max_reauth_ms for mechanism in settings.mechanisms},
         settings.max_receive_bytes,
         answers,
         failures,

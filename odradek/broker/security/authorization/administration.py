@@ -13,8 +13,8 @@ from odradek.protocol.messages.topics import DeleteTopicsResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
 from ...metadata.image.image import ResourceType
-from .asking import Asking
 from .checked import Checked
+from .request_authorizer import RequestAuthorizer
 from .rules import DENIED, ElementRule, Needs, check, joined, only_allowed, refusal
 
 TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
@@ -34,10 +34,12 @@ delete_records = check(each=ElementRule("topics", "topics", TOPIC, DELETE))
 delete_groups = check(each=ElementRule("groups_names", "results", GROUP, DELETE, name=None))
 
 
-def offset_delete(asking: Asking, request: Any) -> Steps[Checked]:
+def offset_delete(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """The group needs DELETE, each topic READ. Even if every topic is denied, the handler runs, to check the group."""
-    Needs(GROUP, DELETE, "group_id").ask(asking, request)
-    request.topics, denied = yield from asking.divide(request.topics, lambda topic: asking.topic(READ, topic.name))
+    Needs(GROUP, DELETE, "group_id").ask(authorizer, request)
+    request.topics, denied = yield from authorizer.divide(
+        request.topics, lambda topic: authorizer.topic(READ, topic.name)
+    )
     error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     answers = [
         OffsetDeleteResponse.OffsetDeleteResponseTopic(
@@ -58,17 +60,17 @@ def offset_delete(asking: Asking, request: Any) -> Steps[Checked]:
     return Checked(request, complete)
 
 
-def create_topics(asking: Asking, request: Any) -> Steps[Checked]:
+def create_topics(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Needs CREATE on the cluster, or on each topic. Without DESCRIBE_CONFIGS on a topic, its answer has no configs."""
     each = ElementRule("topics", "topics", TOPIC, AclOperation.CREATE)
     checked = Checked(request)
-    if not asking.cluster(AclOperation.CREATE, log=False):
-        checked = yield from only_allowed(asking, request, each)
+    if not authorizer.cluster(AclOperation.CREATE, log=False):
+        checked = yield from only_allowed(authorizer, request, each)
 
     def complete(response: Any) -> Any:
         for topic in response.topics if response is not None else ():
-            shows_configs = asking.api_version >= CONFIGS_IN_ANSWER_SINCE and not topic.error_code
-            if shows_configs and not asking.topic(DESCRIBE_CONFIGS, topic.name, log=False):
+            shows_configs = authorizer.api_version >= CONFIGS_IN_ANSWER_SINCE and not topic.error_code
+            if shows_configs and not authorizer.topic(DESCRIBE_CONFIGS, topic.name, log=False):
                 topic.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
                 topic.num_partitions = topic.replication_factor = -1
                 topic.configs = []
@@ -77,15 +79,18 @@ def create_topics(asking: Asking, request: Any) -> Steps[Checked]:
     return Checked(checked.request, complete)
 
 
-def delete_topics(asking: Asking, request: Any) -> Steps[Checked]:
+def delete_topics(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Needs DELETE on the cluster, or on each topic. A name without DESCRIBE is denied even if no such topic exists."""
-    if asking.cluster(DELETE, log=False):
+    if authorizer.cluster(DELETE, log=False):
         return Checked(request)
-    if asking.api_version <= NAMES_UNTIL:
+    if authorizer.api_version <= NAMES_UNTIL:
         each = ElementRule("topic_names", "responses", TOPIC, DELETE, name=None)
         return (
             yield from only_allowed(
-                asking, request, each, lambda name: asking.topic(DESCRIBE, name) and _may_delete(asking, name)
+                authorizer,
+                request,
+                each,
+                lambda name: authorizer.topic(DESCRIBE, name) and _may_delete(authorizer, name),
             )
         )
     result, refused = DeleteTopicsResponse.DeletableTopicResult, []
@@ -93,17 +98,17 @@ def delete_topics(asking: Asking, request: Any) -> Steps[Checked]:
 
     def is_allowed(topic: Any) -> bool:
         by_id = topic.name is None
-        name = asking.name_of(topic.topic_id) if by_id else topic.name
+        name = authorizer.name_of(topic.topic_id) if by_id else topic.name
         if name is None or not (by_id or topic.topic_id == ZERO_UUID):
             return True  # the handler says what is wrong
-        describes = asking.topic(DESCRIBE, name)
-        if (by_id or describes) and _may_delete(asking, name):
+        describes = authorizer.topic(DESCRIBE, name)
+        if (by_id or describes) and _may_delete(authorizer, name):
             return True
         shown = name if describes or not by_id else None
         refused.append(result(shown, topic.topic_id, denied_error, denied_error.message))
         return False
 
-    request.topics, denied = yield from asking.divide(request.topics, is_allowed)
+    request.topics, denied = yield from authorizer.divide(request.topics, is_allowed)
     if not denied:
         return Checked(request)
     return Checked(
@@ -112,22 +117,22 @@ def delete_topics(asking: Asking, request: Any) -> Steps[Checked]:
     )
 
 
-def _may_delete(asking: Asking, name: str) -> bool:
+def _may_delete(authorizer: RequestAuthorizer, name: str) -> bool:
     """Whether a topic may be deleted. A missing topic may: the handler answers that it is unknown."""
-    return name not in asking.image.topics_by_name or asking.topic(DELETE, name)
+    return name not in authorizer.image.topics_by_name or authorizer.topic(DELETE, name)
 
 
-def describe_configs(asking: Asking, request: Any) -> Steps[Checked]:
+def describe_configs(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Needs DESCRIBE_CONFIGS on each topic or group; for other resource types on the cluster."""
-    return (yield from _of_resources(asking, request, DESCRIBE_CONFIGS, "results"))
+    return (yield from _of_resources(authorizer, request, DESCRIBE_CONFIGS, "results"))
 
 
-def alter_configs(asking: Asking, request: Any) -> Steps[Checked]:
+def alter_configs(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Needs ALTER_CONFIGS on each topic or group; for other resource types on the cluster."""
-    return (yield from _of_resources(asking, request, ALTER_CONFIGS, "responses"))
+    return (yield from _of_resources(authorizer, request, ALTER_CONFIGS, "responses"))
 
 
-def _of_resources(asking: Asking, request: Any, operation: AclOperation, answers: str) -> Steps[Checked]:
+def _of_resources(authorizer: RequestAuthorizer, request: Any, operation: AclOperation, answers: str) -> Steps[Checked]:
     denied: dict[AclResourceType, list[Any]] = {}
 
     def is_allowed(resource: Any) -> bool:
@@ -135,15 +140,15 @@ def _of_resources(asking: Asking, request: Any, operation: AclOperation, answers
             return True  # the handler refuses it
         kind = {ResourceType.TOPIC: TOPIC, ResourceType.GROUP: GROUP}.get(resource.resource_type, CLUSTER)
         if kind is CLUSTER:
-            allowed = asking.cluster(operation)
+            allowed = authorizer.cluster(operation)
         else:
-            allowed = asking.may(operation, kind, resource.resource_name)
+            allowed = authorizer.may(operation, kind, resource.resource_name)
         if not allowed:
             denied.setdefault(kind, []).append(resource)
         return allowed
 
-    allowed, _ = yield from asking.divide(request.resources, is_allowed)
-    refusals = [refusal(asking, request, "resources", elements, DENIED[kind]) for kind, elements in denied.items()]
+    allowed, _ = yield from authorizer.divide(request.resources, is_allowed)
+    refusals = [refusal(authorizer, request, "resources", elements, DENIED[kind]) for kind, elements in denied.items()]
     if not refusals:
         return Checked(request)
     request.resources = allowed

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from odradek.protocol.common.steps import Steps
 
 if TYPE_CHECKING:
-    from .asking import Asking
+    from .request_authorizer import RequestAuthorizer
 
 
 class Checked(NamedTuple):
@@ -26,10 +26,10 @@ class Checked(NamedTuple):
         return response if self.complete is None else self.complete(response)
 
 
-Check = Callable[["Asking", Any], Steps[Checked]]
+Check = Callable[["RequestAuthorizer", Any], Steps[Checked]]
 """Checks a request, which it may change. Raises Denial if the whole request is denied."""
 
-Passes = Callable[["Asking", Any], bool]
+Passes = Callable[["RequestAuthorizer", Any], bool]
 """A quick test before the check, which costs three times as much. True if the request is small, is allowed as a whole,
 and its answer needs no completion. It changes and logs nothing. If it is False, the check decides."""
 

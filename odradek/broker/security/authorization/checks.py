@@ -1,12 +1,13 @@
 """The table of authorization checks: API key -> check.
 
-Owns: the table. Never does: asking the authorizer. Source: ``KafkaApis``, ``ControllerApis``, ``AclApis``.
+Owns: the table. Never does: authorizer the authorizer. Source: ``KafkaApis``, ``ControllerApis``, ``AclApis``.
 """
 
 from odradek.protocol.apis.api_keys import ApiKey
 
 from ...dispatch.served import DISABLED
-from . import administration, clients, offset_fetch, shown
+from . import administration, clients, offset_fetch
+from . import descriptions as shown
 from .checked import Check, Passes
 from .rules import RuleCheck
 

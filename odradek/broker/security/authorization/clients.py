@@ -13,8 +13,8 @@ from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
 from ...dispatch.request import Denial
-from .asking import DECISIONS_A_STEP, Asking
 from .checked import Checked, at_once
+from .request_authorizer import DECISIONS_A_STEP, RequestAuthorizer
 from .rules import ElementRule, Needs, check, only_allowed
 
 TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
@@ -45,25 +45,25 @@ txn_offset_commit = check(WRITES_TRANSACTIONAL_ID, READS_GROUP, each=COMMITS)
 end_txn = check(WRITES_TRANSACTIONAL_ID)
 
 
-def produce(asking: Asking, request: Any) -> Steps[Checked]:
+def produce(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Topics need WRITE. If any batch is transactional, the transactional id needs WRITE too.
 
     The flag in the batch counts, even if the request has no transactional id (CVE-2018-17196).
     """
     if any(_is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data):
         name = request.transactional_id
-        if name is None or not asking.transactional_id(WRITE, name):
+        if name is None or not authorizer.transactional_id(WRITE, name):
             raise Denial(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    checked = yield from only_allowed(asking, request, WRITES)
+    checked = yield from only_allowed(authorizer, request, WRITES)
     if request.acks == 0 and checked.complete is not None:
         refusal = "a Produce request with acks=0 was denied, and such a request gets no answer"
         return Checked(checked.request, refusal=refusal)
     return checked
 
 
-def produce_passes(asking: Asking, request: Any) -> bool:
+def produce_passes(authorizer: RequestAuthorizer, request: Any) -> bool:
     """Whether a small Produce without transactional batches is allowed as a whole (:data:`.checked.Passes`)."""
-    if len(request.topic_data) > DECISIONS_A_STEP or not WRITES.passes(asking, request):
+    if len(request.topic_data) > DECISIONS_A_STEP or not WRITES.passes(authorizer, request):
         return False
     return not any(_is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data)
 
@@ -74,22 +74,22 @@ def _is_transactional(records: Any) -> bool:
     return bool(records[ATTRIBUTES_AT + 1] & IS_TRANSACTIONAL)
 
 
-def offset_for_leader_epoch(asking: Asking, request: Any) -> Steps[Checked]:
+def offset_for_leader_epoch(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """With CLUSTER_ACTION on the cluster (followers), every topic is allowed. Otherwise a topic needs DESCRIBE."""
-    if asking.cluster(AclOperation.CLUSTER_ACTION, log=False):
+    if authorizer.cluster(AclOperation.CLUSTER_ACTION, log=False):
         return Checked(request)
-    return (yield from only_allowed(asking, request, DESCRIBES._replace(name="topic")))
+    return (yield from only_allowed(authorizer, request, DESCRIBES._replace(name="topic")))
 
 
-def sync_group(asking: Asking, request: Any) -> Steps[Checked]:
+def sync_group(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """The group needs READ. A request without protocol is not checked, as its handler refuses it anyway."""
     names_protocol = request.protocol_type is not None and request.protocol_name is not None
-    if asking.api_version < PROTOCOL_NAMES_SINCE or names_protocol:
-        READS_GROUP.ask(asking, request)
+    if authorizer.api_version < PROTOCOL_NAMES_SINCE or names_protocol:
+        READS_GROUP.ask(authorizer, request)
     return at_once(Checked(request))
 
 
-def init_producer_id(asking: Asking, request: Any) -> Steps[Checked]:
+def init_producer_id(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """A transactional id needs WRITE, and TWO_PHASE_COMMIT if two-phase commit is requested.
 
     Without a transactional id: IDEMPOTENT_WRITE on the cluster, or WRITE on any topic (KIP-679).
@@ -97,47 +97,47 @@ def init_producer_id(asking: Asking, request: Any) -> Steps[Checked]:
     name = request.transactional_id
     if name is not None:
         needed = (WRITE, AclOperation.TWO_PHASE_COMMIT) if request.enable2_pc else (WRITE,)
-        if not all(asking.transactional_id(operation, name) for operation in needed):
+        if not all(authorizer.transactional_id(operation, name) for operation in needed):
             raise Denial(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    elif not asking.cluster(AclOperation.IDEMPOTENT_WRITE, log=False) and not asking.any_topic(WRITE):
+    elif not authorizer.cluster(AclOperation.IDEMPOTENT_WRITE, log=False) and not authorizer.any_topic(WRITE):
         raise Denial(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return at_once(Checked(request))
 
 
-def consumer_group_heartbeat(asking: Asking, request: Any) -> Steps[Checked]:
+def consumer_group_heartbeat(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """The group needs READ, and every topic that the member subscribes to by name needs DESCRIBE.
 
     A regular expression does not match topics that the member may not describe; the handler sees to that.
     """
-    READS_GROUP.ask(asking, request)
-    _, denied = yield from asking.divide(
-        dict.fromkeys(request.subscribed_topic_names or ()), lambda name: asking.topic(DESCRIBE, name)
+    READS_GROUP.ask(authorizer, request)
+    _, denied = yield from authorizer.divide(
+        dict.fromkeys(request.subscribed_topic_names or ()), lambda name: authorizer.topic(DESCRIBE, name)
     )
     if denied:
         raise Denial(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     return Checked(request)
 
 
-def write_txn_markers(asking: Asking, request: Any) -> Steps[Checked]:
+def write_txn_markers(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Needs ALTER on the cluster (administrators who end hanging transactions) or CLUSTER_ACTION (brokers)."""
-    if not asking.cluster(AclOperation.ALTER, log=False):
-        asking.require_cluster(AclOperation.CLUSTER_ACTION)
+    if not authorizer.cluster(AclOperation.ALTER, log=False):
+        authorizer.require_cluster(AclOperation.CLUSTER_ACTION)
     return at_once(Checked(request))
 
 
-def add_partitions_to_txn(asking: Asking, request: Any) -> Steps[Checked]:
+def add_partitions_to_txn(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """The transactional id and every topic need WRITE. If a topic is denied, the others get OPERATION_NOT_ATTEMPTED.
 
     From version 4 on only brokers send this request, after checking their clients. They need CLUSTER_ACTION.
     """
-    if asking.api_version >= BATCHES_OF_TRANSACTIONS_SINCE:
-        asking.require_cluster(AclOperation.CLUSTER_ACTION)
+    if authorizer.api_version >= BATCHES_OF_TRANSACTIONS_SINCE:
+        authorizer.require_cluster(AclOperation.CLUSTER_ACTION)
         return Checked(request)
-    if not asking.transactional_id(WRITE, request.v3_and_below_transactional_id):
+    if not authorizer.transactional_id(WRITE, request.v3_and_below_transactional_id):
         raise Denial(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    allowed, denied = yield from asking.divide(
+    allowed, denied = yield from authorizer.divide(
         request.v3_and_below_topics,
-        lambda topic: topic.name not in INTERNAL_TOPICS and asking.topic(WRITE, topic.name),
+        lambda topic: topic.name not in INTERNAL_TOPICS and authorizer.topic(WRITE, topic.name),
     )
     if not denied:
         return Checked(request)
@@ -154,7 +154,7 @@ def add_partitions_to_txn(asking: Asking, request: Any) -> Steps[Checked]:
     return Checked(None, lambda _: response)
 
 
-def find_coordinator(asking: Asking, request: Any) -> Steps[Checked]:
+def find_coordinator(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Each group or transactional id needs DESCRIBE. A share coordinator key needs CLUSTER_ACTION on the cluster."""
     needed = {
         ANY_GROUP: (GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
@@ -162,12 +162,12 @@ def find_coordinator(asking: Asking, request: Any) -> Steps[Checked]:
     }.get(request.key_type)
     if needed is None:
         if request.key_type == ANY_SHARE:
-            asking.require_cluster(AclOperation.CLUSTER_ACTION)
+            authorizer.require_cluster(AclOperation.CLUSTER_ACTION)
         return Checked(request)
     resource_type, error = needed
-    if asking.api_version < 4:
-        if not asking.may(DESCRIBE, resource_type, request.key):
+    if authorizer.api_version < 4:
+        if not authorizer.may(DESCRIBE, resource_type, request.key):
             raise Denial(error)
         return Checked(request)
     each = ElementRule("coordinator_keys", "coordinators", resource_type, DESCRIBE, name=None)
-    return (yield from only_allowed(asking, request, each))
+    return (yield from only_allowed(authorizer, request, each))

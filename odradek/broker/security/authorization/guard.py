@@ -15,9 +15,9 @@ from ...dispatch.request import ConnectionRefusal, Reply, RequestContext
 from ...dispatch.served import Handler
 from ...dispatch.wrapped_reply import RefusingReply, WrappedReply
 from ...metadata.publisher.published import PublishedMetadata
-from .asking import Asking
 from .checked import Check, Checked
 from .checks import check_of, passes_of
+from .request_authorizer import RequestAuthorizer
 from .standard_authorizer import StandardAuthorizer
 
 
@@ -31,8 +31,9 @@ class Guard:
         creates_topics: bool,
         ask_themselves: frozenset[int] = frozenset(),
     ) -> None:
-        """``metadata``: for the topic names of topic ids. ``creates_topics``: see :class:`Asking`. ``ask_themselves``:
-        APIs whose handlers do the checks, since the broker forwards most of such a request to the controllers."""
+        """``metadata``: for the topic names of topic ids. ``creates_topics``: see :class:`RequestAuthorizer`.
+        ``ask_themselves``: APIs whose handlers do the checks, since the broker forwards most of such a request to the
+        controllers."""
         self._ask_themselves = ask_themselves
         self._authorizer = authorizer
         self._metadata = metadata
@@ -44,12 +45,14 @@ class Guard:
         passes = None if check is None else passes_of(api_key)
 
         def guarded(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object] | None:
-            asking = context.access = Asking(self._authorizer, self._metadata.image, context, self._creates_topics)
-            if check is None or (passes is not None and passes(asking, request)):
+            authorizer = context.access = RequestAuthorizer(
+                self._authorizer, self._metadata.image, context, self._creates_topics
+            )
+            if check is None or (passes is not None and passes(authorizer, request)):
                 return handle(broker, request, context, reply)
             if context.in_slices:
-                return _in_slices(check, handle, asking, broker, request, context, reply)
-            return _serve(run_to_end(check(asking, request)), handle, broker, context, reply)
+                return _in_slices(check, handle, authorizer, broker, request, context, reply)
+            return _serve(run_to_end(check(authorizer, request)), handle, broker, context, reply)
 
         return guarded
 
@@ -57,13 +60,13 @@ class Guard:
 def _in_slices(
     check: Check,
     handle: Handler,
-    asking: Asking,
+    authorizer: RequestAuthorizer,
     broker: Any,
     request: Any,
     context: RequestContext,
     reply: Reply[Any],
 ) -> Iterator[object]:
-    checked = yield from check(asking, request)
+    checked = yield from check(authorizer, request)
     steps = _serve(checked, handle, broker, context, reply)
     if steps is not None:
         yield from steps

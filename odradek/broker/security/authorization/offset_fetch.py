@@ -12,8 +12,8 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import OffsetFetchResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
-from .asking import Asking
 from .checked import Checked
+from .request_authorizer import RequestAuthorizer
 from .rules import Needs, joined, refusal
 
 DESCRIBE = AclOperation.DESCRIBE
@@ -21,21 +21,21 @@ GROUPS_SINCE = 8
 """The first version in which a request may name several groups."""
 
 
-def offset_fetch(asking: Asking, request: Any) -> Steps[Checked]:
+def offset_fetch(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Each group needs DESCRIBE, then each topic. A denied topic gets an error if the request names it.
 
     If the request is for all offsets of a group, denied topics are left out.
     """
-    if asking.api_version < GROUPS_SINCE:
-        return (yield from _one_group(asking, request))
-    allowed, denied = yield from asking.divide(request.groups, lambda one: asking.group(DESCRIBE, one.group_id))
+    if authorizer.api_version < GROUPS_SINCE:
+        return (yield from _one_group(authorizer, request))
+    allowed, denied = yield from authorizer.divide(request.groups, lambda one: authorizer.group(DESCRIBE, one.group_id))
     hidden: dict[str, list[Any]] = {}
     for group in allowed:
         if group.topics is not None:
-            group.topics, hidden[group.group_id] = yield from asking.divide(
-                group.topics, lambda topic: _may_describe(asking, topic.name, topic.topic_id)
+            group.topics, hidden[group.group_id] = yield from authorizer.divide(
+                group.topics, lambda topic: _may_describe(authorizer, topic.name, topic.topic_id)
             )
-    refused = refusal(asking, request, "groups", denied, ErrorCode.GROUP_AUTHORIZATION_FAILED) if denied else None
+    refused = refusal(authorizer, request, "groups", denied, ErrorCode.GROUP_AUTHORIZATION_FAILED) if denied else None
     request.groups = allowed
 
     def complete(response: Any) -> Any:
@@ -45,35 +45,37 @@ def offset_fetch(asking: Asking, request: Any) -> Steps[Checked]:
             if group.group_id in hidden:
                 group.topics += map(_hidden_topic, hidden[group.group_id])
             else:
-                group.topics = [topic for topic in group.topics if _may_describe(asking, topic.name, topic.topic_id)]
+                group.topics = [
+                    topic for topic in group.topics if _may_describe(authorizer, topic.name, topic.topic_id)
+                ]
         return response if refused is None else joined(response, refused, "groups")
 
     return Checked(request if allowed else None, complete)
 
 
-def _one_group(asking: Asking, request: Any) -> Steps[Checked]:
-    Needs(AclResourceType.GROUP, DESCRIBE, "group_id").ask(asking, request)
+def _one_group(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
+    Needs(AclResourceType.GROUP, DESCRIBE, "group_id").ask(authorizer, request)
     hidden: Sequence[Any] = ()
     shows_all = request.topics is None
     if not shows_all:
-        request.topics, hidden = yield from asking.divide(
-            request.topics, lambda topic: asking.topic(DESCRIBE, topic.name)
+        request.topics, hidden = yield from authorizer.divide(
+            request.topics, lambda topic: authorizer.topic(DESCRIBE, topic.name)
         )
 
     def complete(response: Any) -> Any:
         if response.error_code:
             return response
         if shows_all:
-            response.topics = [topic for topic in response.topics if asking.topic(DESCRIBE, topic.name)]
+            response.topics = [topic for topic in response.topics if authorizer.topic(DESCRIBE, topic.name)]
         response.topics += map(_hidden_topic_of_old, hidden)
         return response
 
     return Checked(request, complete)
 
 
-def _may_describe(asking: Asking, name: str, topic_id: bytes) -> bool:
-    known = name or asking.name_of(topic_id)
-    return known is None or asking.topic(DESCRIBE, known)
+def _may_describe(authorizer: RequestAuthorizer, name: str, topic_id: bytes) -> bool:
+    known = name or authorizer.name_of(topic_id)
+    return known is None or authorizer.topic(DESCRIBE, known)
 
 
 def _hidden_topic(topic: Any) -> OffsetFetchResponse.OffsetFetchResponseTopics:

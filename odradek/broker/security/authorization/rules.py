@@ -15,8 +15,8 @@ from odradek.protocol.security.acl import CLUSTER_NAME, AclOperation, AclResourc
 
 from ...dispatch.error_responses import error_response
 from ...dispatch.request import Denial
-from .asking import DECISIONS_A_STEP, Asking
 from .checked import Checked
+from .request_authorizer import DECISIONS_A_STEP, RequestAuthorizer
 
 DENIED: dict[AclResourceType, ErrorCode] = {
     AclResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -37,15 +37,15 @@ class Needs(NamedTuple):
     operation: AclOperation
     name: str | None = None
 
-    def passes(self, asking: Asking, request: Any) -> bool:
+    def passes(self, authorizer: RequestAuthorizer, request: Any) -> bool:
         """A quick test whether the operation is allowed; logs nothing (:data:`.checked.Passes`)."""
         name = CLUSTER_NAME if self.name is None else getattr(request, self.name)
-        return asking.allows(self.operation, self.resource_type, name)
+        return authorizer.allows(self.operation, self.resource_type, name)
 
-    def ask(self, asking: Asking, request: Any) -> None:
+    def ask(self, authorizer: RequestAuthorizer, request: Any) -> None:
         """Raises Denial if the operation is not allowed."""
         name = CLUSTER_NAME if self.name is None else getattr(request, self.name)
-        if not asking.may(self.operation, self.resource_type, name):
+        if not authorizer.may(self.operation, self.resource_type, name):
             raise Denial(DENIED[self.resource_type], f"the request needs {self.operation.name} permission")
 
 
@@ -64,19 +64,19 @@ class ElementRule(NamedTuple):
     name: str | None = "name"
     topic_id: str | None = None
 
-    def name_of(self, asking: Asking, element: Any) -> str | None:
+    def name_of(self, authorizer: RequestAuthorizer, element: Any) -> str | None:
         """The name of an element's resource; None for a topic id that is unknown."""
         name: str | None = element if self.name is None else getattr(element, self.name)
         if name or self.topic_id is None:
             return name
-        return asking.name_of(getattr(element, self.topic_id)) or name or None
+        return authorizer.name_of(getattr(element, self.topic_id)) or name or None
 
-    def is_allowed(self, asking: Asking, element: Any) -> bool:
+    def is_allowed(self, authorizer: RequestAuthorizer, element: Any) -> bool:
         """Whether an element may be served. One with an unknown topic id may, as the handler answers its error."""
-        name = self.name_of(asking, element)
-        return name is None or asking.may(self.operation, self.resource_type, name)
+        name = self.name_of(authorizer, element)
+        return name is None or authorizer.may(self.operation, self.resource_type, name)
 
-    def passes(self, asking: Asking, request: Any) -> bool:
+    def passes(self, authorizer: RequestAuthorizer, request: Any) -> bool:
         """A quick test whether the elements are few and all allowed; logs nothing (:data:`.checked.Passes`)."""
         elements = getattr(request, self.elements)
         if elements is None:
@@ -84,8 +84,8 @@ class ElementRule(NamedTuple):
         if len(elements) > DECISIONS_A_STEP:
             return False
         for element in elements:
-            name = self.name_of(asking, element)
-            if name is not None and not asking.allows(self.operation, self.resource_type, name):
+            name = self.name_of(authorizer, element)
+            if name is not None and not authorizer.allows(self.operation, self.resource_type, name):
                 return False
         return True
 
@@ -97,20 +97,20 @@ class RuleCheck:
     needs: tuple[Needs, ...]
     each: ElementRule | None
 
-    def __call__(self, asking: Asking, request: Any) -> Steps[Checked]:
+    def __call__(self, authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
         """Raises Denial if one of ``needs`` is not allowed."""
         for need in self.needs:
-            need.ask(asking, request)
+            need.ask(authorizer, request)
         if self.each is None:
             return Checked(request)
-        return (yield from only_allowed(asking, request, self.each))
+        return (yield from only_allowed(authorizer, request, self.each))
 
-    def passes(self, asking: Asking, request: Any) -> bool:
+    def passes(self, authorizer: RequestAuthorizer, request: Any) -> bool:
         """A quick test whether the request is allowed as a whole; logs nothing (:data:`.checked.Passes`)."""
         for need in self.needs:
-            if not need.passes(asking, request):
+            if not need.passes(authorizer, request):
                 return False
-        return self.each is None or self.each.passes(asking, request)
+        return self.each is None or self.each.passes(authorizer, request)
 
 
 def check(*needs: Needs, each: ElementRule | None = None) -> RuleCheck:
@@ -119,7 +119,7 @@ def check(*needs: Needs, each: ElementRule | None = None) -> RuleCheck:
 
 
 def only_allowed(
-    asking: Asking, request: Any, each: ElementRule, is_allowed: Callable[[Any], bool] | None = None
+    authorizer: RequestAuthorizer, request: Any, each: ElementRule, is_allowed: Callable[[Any], bool] | None = None
 ) -> Steps[Checked]:
     """Removes the denied elements from a request, and adds their errors to the handler's response.
 
@@ -128,21 +128,21 @@ def only_allowed(
     elements = getattr(request, each.elements)
     if elements is None:
         return Checked(request)
-    allowed, denied = yield from asking.divide(
-        elements, is_allowed if is_allowed is not None else lambda element: each.is_allowed(asking, element)
+    allowed, denied = yield from authorizer.divide(
+        elements, is_allowed if is_allowed is not None else lambda element: each.is_allowed(authorizer, element)
     )
     if not denied:
         return Checked(request)
-    refused = refusal(asking, request, each.elements, denied, DENIED[each.resource_type])
+    refused = refusal(authorizer, request, each.elements, denied, DENIED[each.resource_type])
     setattr(request, each.elements, allowed)
     return Checked(request if allowed else None, lambda response: joined(response, refused, each.answers))
 
 
-def refusal(asking: Asking, request: Any, elements: str, denied: Sequence[Any], error: ErrorCode) -> Any:
+def refusal(authorizer: RequestAuthorizer, request: Any, elements: str, denied: Sequence[Any], error: ErrorCode) -> Any:
     """The response to a request for the denied elements alone."""
     alone = copy(request)
     setattr(alone, elements, denied)
-    return error_response(asking.api_key, asking.api_version, alone, error)
+    return error_response(authorizer.api_key, authorizer.api_version, alone, error)
 
 
 def joined(response: Any, refused: Any, answers: str) -> Any:

@@ -25,7 +25,7 @@ DECISIONS_A_STEP = 100
 audit_log = logging.getLogger("odradek.authorizer")
 
 
-class Asking:
+class RequestAuthorizer:
     """The authorization of one request: its principal, its host, and the current ACLs."""
 
     __slots__ = ("_authorizer", "api_key", "api_version", "creates_topics", "host", "image", "principal")

@@ -13,9 +13,9 @@ from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.protocol.messages.structure import ZERO_UUID
 from odradek.protocol.security.acl import CLUSTER_NAME, AclOperation, AclResourceType
 
-from .asking import DECISIONS_A_STEP, Asking
 from .authorized_operations import CLUSTER_OPERATIONS, GROUP_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from .checked import Checked, at_once
+from .request_authorizer import DECISIONS_A_STEP, RequestAuthorizer
 from .rules import ElementRule, check, joined, only_allowed, refusal
 
 TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
@@ -26,145 +26,151 @@ BY_ID_SINCE = 12
 describe_producers = check(each=ElementRule("topics", "topics", TOPIC, READ))
 
 
-def metadata(asking: Asking, request: Any) -> Steps[Checked]:
+def metadata(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Each topic needs DESCRIBE; a topic to create needs CREATE too, on the topic or the cluster.
 
     A denied name gets the same answer whether or not the topic exists.
     """
     refused: list[MetadataResponse.MetadataResponseTopic] = []
-    shows_all = request.topics is None or (asking.api_version == 0 and not request.topics)
+    shows_all = request.topics is None or (authorizer.api_version == 0 and not request.topics)
     if not shows_all:
-        yield from _ask_of_each(asking, request, refused)
+        yield from _ask_of_each(authorizer, request, refused)
     nothing = not shows_all and not request.topics
 
     def complete(response: Any) -> Any:
-        if nothing and asking.api_version == 0:
+        if nothing and authorizer.api_version == 0:
             response.topics = []  # drop the answer for the name "", by which version 0 asks for none
         for topic in response.topics:
             if topic.topic_authorized_operations != NOT_ASKED:
-                topic.topic_authorized_operations = asking.operations(TOPIC, topic.name or "", TOPIC_OPERATIONS)
+                topic.topic_authorized_operations = authorizer.operations(TOPIC, topic.name or "", TOPIC_OPERATIONS)
         if response.cluster_authorized_operations != NOT_ASKED:
-            response.cluster_authorized_operations = _cluster_operations(asking)
+            response.cluster_authorized_operations = _cluster_operations(authorizer)
         response.topics += refused
         return response
 
-    if nothing and asking.api_version == 0:
+    if nothing and authorizer.api_version == 0:
         request.topics = [MetadataRequest.MetadataRequestTopic(name="")]
     return Checked(request, complete)
 
 
-def metadata_passes(asking: Asking, request: Any) -> bool:
+def metadata_passes(authorizer: RequestAuthorizer, request: Any) -> bool:
     """True for few existing topics by name, all allowed, without operations (:data:`.checked.Passes`)."""
     topics = request.topics
     if not topics or len(topics) > DECISIONS_A_STEP:
         return False
     if request.include_topic_authorized_operations or request.include_cluster_authorized_operations:
         return False
-    known = asking.image.topics_by_name
+    known = authorizer.image.topics_by_name
     for topic in topics:
         name = topic.name
-        if name not in known or topic.topic_id != ZERO_UUID or not asking.allows(DESCRIBE, TOPIC, name):
+        if name not in known or topic.topic_id != ZERO_UUID or not authorizer.allows(DESCRIBE, TOPIC, name):
             return False
     return True
 
 
-def _ask_of_each(asking: Asking, request: Any, refused: list[MetadataResponse.MetadataResponseTopic]) -> Steps[None]:
+def _ask_of_each(
+    authorizer: RequestAuthorizer, request: Any, refused: list[MetadataResponse.MetadataResponseTopic]
+) -> Steps[None]:
     """Removes the denied topics from the request, and adds their answers to ``refused``."""
     answer = MetadataResponse.MetadataResponseTopic
     denied_error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
     def is_described(topic: Any) -> bool:
         if topic.topic_id != ZERO_UUID:
-            name = asking.name_of(topic.topic_id)
-            if name is None or asking.topic(DESCRIBE, name):
+            name = authorizer.name_of(topic.topic_id)
+            if name is None or authorizer.topic(DESCRIBE, name):
                 return True
             refused.append(answer(denied_error, None, topic.topic_id))
             return False
-        if topic.name is None or asking.topic(DESCRIBE, topic.name):
+        if topic.name is None or authorizer.topic(DESCRIBE, topic.name):
             return True
         refused.append(answer(denied_error, topic.name))
         return False
 
-    described, _ = yield from asking.divide(request.topics, is_described)
+    described, _ = yield from authorizer.divide(request.topics, is_described)
     if (
         request.allow_auto_topic_creation
-        and asking.creates_topics
-        and not asking.cluster(AclOperation.CREATE, log=False)
+        and authorizer.creates_topics
+        and not authorizer.cluster(AclOperation.CREATE, log=False)
     ):
 
         def may_appear(topic: Any) -> bool:
-            exists = not topic.name or topic.name in asking.image.topics_by_name
-            if exists or asking.topic(AclOperation.CREATE, topic.name):
+            exists = not topic.name or topic.name in authorizer.image.topics_by_name
+            if exists or authorizer.topic(AclOperation.CREATE, topic.name):
                 return True
             refused.append(answer(denied_error, topic.name))
             return False
 
-        described, _ = yield from asking.divide(described, may_appear)
+        described, _ = yield from authorizer.divide(described, may_appear)
     request.topics = described
 
 
-def describe_topic_partitions(asking: Asking, request: Any) -> Steps[Checked]:
+def describe_topic_partitions(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Each named topic needs DESCRIBE. In a request for all topics, the handler leaves out denied ones."""
     checked = Checked(request)
     if request.topics:
-        checked = yield from only_allowed(asking, request, ElementRule("topics", "topics", TOPIC, DESCRIBE))
+        checked = yield from only_allowed(authorizer, request, ElementRule("topics", "topics", TOPIC, DESCRIBE))
 
     def complete(response: Any) -> Any:
         for topic in response.topics if response is not None else ():
-            topic.topic_authorized_operations = asking.operations(TOPIC, topic.name, TOPIC_OPERATIONS)
+            topic.topic_authorized_operations = authorizer.operations(TOPIC, topic.name, TOPIC_OPERATIONS)
         return checked.completed(response)
 
     return Checked(checked.request, complete)
 
 
-def describe_cluster(asking: Asking, request: Any) -> Steps[Checked]:
+def describe_cluster(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Everything is allowed. Reduces the cluster operations in the answer to the authorized ones."""
 
     def complete(response: Any) -> Any:
         if response.cluster_authorized_operations != NOT_ASKED:
-            response.cluster_authorized_operations = _cluster_operations(asking)
+            response.cluster_authorized_operations = _cluster_operations(authorizer)
         return response
 
     return at_once(Checked(request, complete))
 
 
-def _cluster_operations(asking: Asking) -> int:
-    return asking.operations(CLUSTER, CLUSTER_NAME, CLUSTER_OPERATIONS) if asking.cluster(DESCRIBE) else 0
+def _cluster_operations(authorizer: RequestAuthorizer) -> int:
+    return authorizer.operations(CLUSTER, CLUSTER_NAME, CLUSTER_OPERATIONS) if authorizer.cluster(DESCRIBE) else 0
 
 
-def describe_groups(asking: Asking, request: Any) -> Steps[Checked]:
+def describe_groups(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Each group needs DESCRIBE. Reduces the group operations in the answer to the authorized ones."""
-    checked = yield from only_allowed(asking, request, ElementRule("groups", "groups", GROUP, DESCRIBE, name=None))
-    return _with_operations(asking, checked)
+    checked = yield from only_allowed(authorizer, request, ElementRule("groups", "groups", GROUP, DESCRIBE, name=None))
+    return _with_operations(authorizer, checked)
 
 
-def _with_operations(asking: Asking, checked: Checked) -> Checked:
+def _with_operations(authorizer: RequestAuthorizer, checked: Checked) -> Checked:
     def complete(response: Any) -> Any:
         for group in response.groups if response is not None else ():
             if group.authorized_operations != NOT_ASKED:
-                group.authorized_operations = asking.operations(GROUP, group.group_id, GROUP_OPERATIONS)
+                group.authorized_operations = authorizer.operations(GROUP, group.group_id, GROUP_OPERATIONS)
         return checked.completed(response)
 
     return Checked(checked.request, complete)
 
 
-def consumer_group_describe(asking: Asking, request: Any) -> Steps[Checked]:
+def consumer_group_describe(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Each group needs DESCRIBE. A group with an assigned topic that is denied gets TOPIC_AUTHORIZATION_FAILED."""
-    allowed, denied = yield from asking.divide(request.group_ids, lambda group_id: asking.group(DESCRIBE, group_id))
-    refused = refusal(asking, request, "group_ids", denied, ErrorCode.GROUP_AUTHORIZATION_FAILED) if denied else None
+    allowed, denied = yield from authorizer.divide(
+        request.group_ids, lambda group_id: authorizer.group(DESCRIBE, group_id)
+    )
+    refused = (
+        refusal(authorizer, request, "group_ids", denied, ErrorCode.GROUP_AUTHORIZATION_FAILED) if denied else None
+    )
     request.group_ids = allowed
 
     def complete(response: Any) -> Any:
         if response is None:
             return joined(None, refused, "groups")
-        response.groups = [_unless_hidden(asking, group) for group in response.groups]
+        response.groups = [_unless_hidden(authorizer, group) for group in response.groups]
         return response if refused is None else joined(response, refused, "groups")
 
-    return _with_operations(asking, Checked(request if allowed else None, complete))
+    return _with_operations(authorizer, Checked(request if allowed else None, complete))
 
 
-def _unless_hidden(asking: Asking, group: Any) -> Any:
-    if all(asking.topic(DESCRIBE, name) for name in dict.fromkeys(_topics_of(group))):
+def _unless_hidden(authorizer: RequestAuthorizer, group: Any) -> Any:
+    if all(authorizer.topic(DESCRIBE, name) for name in dict.fromkeys(_topics_of(group))):
         return group
     return ConsumerGroupDescribeResponse.DescribedGroup(
         ErrorCode.TOPIC_AUTHORIZATION_FAILED, HIDDEN_TOPICS, group.group_id
@@ -178,31 +184,31 @@ def _topics_of(group: Any) -> Iterator[str]:
                 yield partitions.topic_name
 
 
-def list_groups(asking: Asking, request: Any) -> Steps[Checked]:
+def list_groups(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """With DESCRIBE on the cluster, lists every group; otherwise only the groups with DESCRIBE."""
 
     def complete(response: Any) -> Any:
-        if not asking.cluster(DESCRIBE, log=False):
+        if not authorizer.cluster(DESCRIBE, log=False):
             response.groups = [
-                group for group in response.groups if asking.may(DESCRIBE, GROUP, group.group_id, log=False)
+                group for group in response.groups if authorizer.may(DESCRIBE, GROUP, group.group_id, log=False)
             ]
         return response
 
     return at_once(Checked(request, complete))
 
 
-def describe_transactions(asking: Asking, request: Any) -> Steps[Checked]:
+def describe_transactions(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Each transactional id needs DESCRIBE. Leaves out a transaction's topics that the client may not describe.
 
     The answers are in the order of the request, as in Kafka.
     """
     order = {name: place for place, name in enumerate(request.transactional_ids)}
     each = ElementRule("transactional_ids", "transaction_states", AclResourceType.TRANSACTIONAL_ID, DESCRIBE, name=None)
-    checked = yield from only_allowed(asking, request, each)
+    checked = yield from only_allowed(authorizer, request, each)
 
     def complete(response: Any) -> Any:
         for state in response.transaction_states if response is not None else ():
-            state.topics = [topic for topic in state.topics if asking.topic(DESCRIBE, topic.topic)]
+            state.topics = [topic for topic in state.topics if authorizer.topic(DESCRIBE, topic.topic)]
         if checked.complete is not None:
             response = checked.complete(response)
             response.transaction_states.sort(key=lambda state: order[state.transactional_id])
@@ -211,12 +217,14 @@ def describe_transactions(asking: Asking, request: Any) -> Steps[Checked]:
     return Checked(checked.request, complete)
 
 
-def list_transactions(asking: Asking, request: Any) -> Steps[Checked]:
+def list_transactions(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Lists only the transactional ids with DESCRIBE."""
 
     def complete(response: Any) -> Any:
         response.transaction_states = [
-            state for state in response.transaction_states if asking.transactional_id(DESCRIBE, state.transactional_id)
+            state
+            for state in response.transaction_states
+            if authorizer.transactional_id(DESCRIBE, state.transactional_id)
         ]
         return response
 

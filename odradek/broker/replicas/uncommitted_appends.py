@@ -9,7 +9,7 @@ MOST_SIZES = 1_000
 """The maximum number of appends that are kept; later ones are added to the last."""
 
 
-class UnseenAppends:
+class UncommittedAppends:
     """The appends above the high watermark of one log."""
 
     __slots__ = ("_appended",)
