@@ -23,7 +23,7 @@ from .acl_wanted import (
 from .kafka_command import KafkaCommand
 from .node_options import ask, node_options
 from .output import print_json
-from .running import CommandError, exactly_one, json_option, main, output_option, timeout_option
+from .running import CommandError, exactly_one, json_option, main, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.acls import AclAdmin
@@ -71,8 +71,7 @@ many = partial(click.option, multiple=True)
 @click.option("--force", is_flag=True, help="Remove without asking.")
 @timeout_option
 @json_option
-@output_option
-def command(add: bool, remove: bool, list_: bool, force: bool, as_json: bool, output: str, **given: Any) -> int:
+def command(add: bool, remove: bool, list_: bool, force: bool, as_json: bool, **given: Any) -> int:
     """Checks the options and runs the action."""
     action = exactly_one({"list": list_, "add": add, "remove": remove})
     pattern_type = PatternType[given.pop("resource_pattern_type").upper()]
@@ -87,15 +86,14 @@ def command(add: bool, remove: bool, list_: bool, force: bool, as_json: bool, ou
         principals = [principal_named(text) for text in options.principal]
     except WrongUsageError as error:
         raise click.UsageError(str(error)) from None
-    json_wanted = as_json or output == "json"
 
     async def work(admin: AclAdmin) -> int:
         if action == "add":
-            await add_acls(admin, wanted, as_json=json_wanted)
+            await add_acls(admin, wanted, as_json=as_json)
         elif action == "remove":
-            await remove_acls(admin, wanted, force=force, as_json=json_wanted)
+            await remove_acls(admin, wanted, force=force, as_json=as_json)
         else:
-            await list_acls(admin, named_resources(options), principals, as_json=json_wanted)
+            await list_acls(admin, named_resources(options), principals, as_json=as_json)
         return 0
 
     return ask(given, _acl_admin, work)

@@ -33,7 +33,7 @@ from .command_config import admin_settings, command_config_option
 from .kafka_command import KafkaCommand
 from .output import print_json
 from .properties_file import read_properties
-from .running import CommandError, bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
+from .running import CommandError, bootstrap_option, exactly_one, json_option, main, run, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.configs import ConfigEntry
@@ -144,7 +144,6 @@ def split_configs(text: str) -> dict[str, str]:
 @click.option("--ip-defaults", is_flag=True, help="The same as --entity-type ips --entity-default.")
 @timeout_option
 @json_option
-@output_option
 def command(
     bootstrap_server: str,
     bootstrap_controller: str | None,
@@ -159,7 +158,6 @@ def command(
     entity_names: tuple[str, ...],
     timeout_ms: int,
     as_json: bool,
-    output: str,
     **short: str | bool | None,
 ) -> int:
     """Checks the arguments and runs the action."""
@@ -173,13 +171,12 @@ def command(
     to_delete = [key.strip() for key in (delete_config or "").split(",") if key.strip()]
     if action == "alter" and all(one is None for one in (add_config, add_config_file, delete_config)):
         raise click.UsageError("--alter needs --add-config, --add-config-file or --delete-config")
-    json_wanted = as_json or output == "json"
     if bootstrap_controller is not None:
         check_controller_use(entity, action)
     settings = admin_settings(command_config, timeout_ms)
     if not isinstance(entity, Entity):
         changes = Changes(entity, to_set, to_delete)
-        return run(lambda: ask_about_clients(bootstrap_server, settings, action, changes, as_json=json_wanted))
+        return run(lambda: ask_about_clients(bootstrap_server, settings, action, changes, as_json=as_json))
 
     async def work() -> None:
         from ..admin.topic_configs import TopicConfigAdmin
@@ -187,9 +184,9 @@ def command(
         at = {"bootstrap_controllers": bootstrap_controller, **settings._asdict()}
         async with TopicConfigAdmin(bootstrap_server, **at) as admin:
             if action == "describe":
-                await describe_configs(admin, entity, all_configs=all_, as_json=json_wanted)
+                await describe_configs(admin, entity, all_configs=all_, as_json=as_json)
             else:
-                await alter_configs(admin, entity, to_set, to_delete, as_json=json_wanted)
+                await alter_configs(admin, entity, to_set, to_delete, as_json=as_json)
 
     return run(work)
 

@@ -30,7 +30,6 @@ from .running import (
     json_option,
     key_values,
     main,
-    output_option,
     run,
 )
 from .topic_partitions import INTERNAL_TOPICS
@@ -123,7 +122,6 @@ REFUSED = {
     show_default=True,
 )
 @json_option
-@output_option
 def command(
     bootstrap_server: str,
     command_config: str | None,
@@ -148,13 +146,12 @@ def command(
     enable_systest_events: bool,
     isolation_level: str,
     as_json: bool,
-    output: str,
 ) -> int:
     """Checks the arguments and prints."""
     offset = None if offset is None else offset.lower()
     check_place(topic, include, partition, offset, from_beginning)
     shown = shown_properties(formatter_config, with_deprecated(properties), key_deserializer, value_deserializer)
-    print_as = the_formatter(formatter, shown, as_json=as_json or output == "json")
+    print_as = the_formatter(formatter, shown, as_json=as_json)
     given = client_settings(CONSUMER, command_config, command_properties)
     reset = starting_point(given, offset, from_beginning)
     settings = consumer_settings(given, group, reset, isolation_level)

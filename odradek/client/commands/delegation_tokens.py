@@ -17,7 +17,7 @@ import click
 from .command_config import admin_settings, command_config_option
 from .kafka_command import KafkaCommand
 from .output import print_json
-from .running import bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
+from .running import bootstrap_option, exactly_one, json_option, main, run, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.delegation_tokens import DelegationTokenAdmin, IssuedToken
@@ -70,13 +70,11 @@ period = partial(click.option, type=int, metavar="MS")
 @click.option("--hmac", metavar="BASE64", help="The HMAC of the token.")
 @timeout_option
 @json_option
-@output_option
 def command(
     bootstrap_server: str,
     command_config: str | None,
     timeout_ms: int,
     as_json: bool,
-    output: str,
     **given: Any,
 ) -> int:
     """Checks the options and runs the action."""
@@ -88,7 +86,6 @@ def command(
         if ":" not in principal:
             raise click.UsageError(f"expected a string in format principalType:principalName but got {principal}")
     hmac = hmac_of(given["hmac"]) if given["hmac"] is not None else b""
-    json_wanted = as_json or output == "json"
     settings = admin_settings(command_config, timeout_ms)
 
     async def work() -> None:
@@ -96,11 +93,11 @@ def command(
 
         async with DelegationTokenAdmin(bootstrap_server, **settings._asdict()) as admin:
             if action == "create":
-                await create(admin, given, as_json=json_wanted)
+                await create(admin, given, as_json=as_json)
             elif action == "describe":
-                await describe(admin, list(given["owner_principal"]), as_json=json_wanted)
+                await describe(admin, list(given["owner_principal"]), as_json=as_json)
             else:
-                await change(admin, action, hmac, given, as_json=json_wanted)
+                await change(admin, action, hmac, given, as_json=as_json)
 
     return run(work)
 

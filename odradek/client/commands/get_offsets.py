@@ -18,7 +18,6 @@ from .running import (
     bootstrap_option,
     json_option,
     main,
-    output_option,
     run,
     timeout_option,
     topic_pattern,
@@ -102,7 +101,6 @@ def partition_numbers(text: str) -> list[int]:
 @click.option("--exclude-internal-topics", is_flag=True, help="Leave out internal topics (__consumer_offsets ...).")
 @timeout_option
 @json_option
-@output_option
 def command(
     bootstrap_server: str,
     command_config: str | None,
@@ -113,7 +111,6 @@ def command(
     exclude_internal_topics: bool,
     timeout_ms: int,
     as_json: bool,
-    output: str,
 ) -> int:
     """Checks the arguments and prints the offsets."""
     if topic_partitions and (topic or partitions):
@@ -131,7 +128,7 @@ def command(
 
         settings = admin_settings(command_config, timeout_ms)
         async with TopicRecordAdmin(bootstrap_server, **settings._asdict()) as admin:
-            return await print_offsets(admin, rules, timestamp, exclude_internal_topics, as_json or output == "json")
+            return await print_offsets(admin, rules, timestamp, exclude_internal_topics, as_json)
 
     return run(work)
 

@@ -12,7 +12,7 @@ import click
 from ..errors import ClientError
 from .command_config import CONNECTION, AdminSettings, client_settings, command_config_option
 from .output import print_json
-from .running import CommandError, bootstrap_option, json_option, main, output_option, run
+from .running import CommandError, bootstrap_option, json_option, main, run
 
 
 @click.command(
@@ -27,7 +27,6 @@ from .running import CommandError, bootstrap_option, json_option, main, output_o
     "--bootstrap-only", is_flag=True, help="Do not try whether the addresses that the brokers advertise can be reached."
 )
 @json_option
-@output_option
 def command(
     bootstrap_server: str,
     command_config: str | None,
@@ -35,7 +34,6 @@ def command(
     wait_ms: int,
     bootstrap_only: bool,
     as_json: bool,
-    output: str,
 ) -> int:
     """Retries until the broker answers or the time has passed."""
     timeouts = {"request_timeout_ms": timeout_ms, "connection_timeout_ms": timeout_ms}
@@ -55,7 +53,7 @@ def command(
                     raise
                 await asyncio.sleep(0.1)
                 continue
-            if as_json or output == "json":
+            if as_json:
                 print_json({"healthy": True, "clusterId": cluster_id, "brokers": brokers})
             else:
                 click.echo(f"healthy: cluster {cluster_id}, brokers {', '.join(map(str, brokers))}")

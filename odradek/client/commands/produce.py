@@ -31,7 +31,6 @@ from .running import (
     json_option,
     key_values,
     main,
-    output_option,
     print_no_more,
     run,
 )
@@ -192,7 +191,6 @@ REFUSED = {
     help="The size of a socket's send buffer; -1, the default, leaves it to the system.",
 )
 @json_option
-@output_option
 def command(
     bootstrap_server: str,
     command_config: str | None,
@@ -219,14 +217,12 @@ def command(
     retries: int | None,
     send_buffer_bytes: int | None,
     as_json: bool,
-    output: str,
 ) -> int:
     """Checks the arguments and sends."""
     line_format = the_line_format(reader_config, with_deprecated(properties))
     if tombstone and key is None:
         raise click.UsageError("--tombstone needs --key: a tombstone deletes a key")
     fixed_headers: list[Header] = [(name, value.encode()) for name, value in key_values(headers, "--header").items()]
-    json_wanted = as_json or output == "json"
     settings = under_flags(
         {"client_id": "console-producer", **client_settings(PRODUCER, command_config, command_properties)},
         acks=acks,
@@ -241,7 +237,7 @@ def command(
         retries=retries,
         send_buffer_bytes=send_buffer_bytes,
     )
-    options = ProduceOptions(topic, partition, line_format, file_, key, fixed_headers, tombstone, sync, json_wanted)
+    options = ProduceOptions(topic, partition, line_format, file_, key, fixed_headers, tombstone, sync, as_json)
     return run(lambda: send_and_report(bootstrap_server, settings, options))
 
 

@@ -28,12 +28,7 @@ bootstrap_option = click.option(
     metavar="HOST:PORT,...",
     help="One or more brokers of the cluster.",
 )
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON instead of text (same as --output json)."
-)
-output_option = click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", help="The output format.", show_default=True
-)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 timeout_option = click.option(
     "--timeout",
     "timeout_ms",

@@ -21,7 +21,6 @@ from .running import (
     json_option,
     key_values,
     main,
-    output_option,
     run,
     timeout_option,
     topic_pattern,
@@ -129,7 +128,6 @@ DELETE_CONFIG = "--delete-config has had no effect since Kafka 4.0: use odradek 
 )
 @timeout_option
 @json_option
-@output_option
 def command(
     bootstrap_server: str,
     command_config: str | None,
@@ -156,7 +154,6 @@ def command(
     partitions_a_response: int,
     timeout_ms: int,
     as_json: bool,
-    output: str,
 ) -> int:
     """Checks the arguments and runs the action."""
     if delete_config:
@@ -183,7 +180,7 @@ def command(
         at_min_isr_partitions,
         topics_with_overrides,
         partitions_a_response,
-        as_json or output == "json",
+        as_json,
     )
     return run(lambda: act(bootstrap_server, command_config, timeout_ms, action, options))
 

@@ -115,16 +115,15 @@ def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> s
 @click.option("--value-decoder-class", "value_class", callback=_class, help=f"Decoder of values: {', '.join(CLASSES)}.")
 @click.option("--bytes", "shows_bytes", is_flag=True, help="Also print a table of the fields with their bytes.")
 @click.version_option(None, "--version", package_name="odradek", message="%(version)s")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per line (same as --output json).")
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="Output format.", show_default=True)
-def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, output: str, **options: Any) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per line.")
+def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Dumps each file in turn. Returns the exit code."""
     paths = [Path(name) for text in files for name in text.split(",") if name]
     paths += [Path(name) for name in more_files]
     if not paths:
         raise click.UsageError("Missing required argument --files")
     chosen = next((name for name in DECODERS if options[name]), None)
-    printer = _printer(as_json or output == "json", options["skip_record_metadata"], chosen)
+    printer = _printer(as_json, options["skip_record_metadata"], chosen)
     corrupt: list[DumpFinding] = []
     failed = False
     for path in paths:

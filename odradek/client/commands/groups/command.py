@@ -11,7 +11,7 @@ import click
 
 from ..command_config import admin_settings, command_config_option
 from ..kafka_command import KafkaCommand
-from ..running import bootstrap_option, json_option, main, output_option, run, timeout_option
+from ..running import bootstrap_option, json_option, main, run, timeout_option
 from .options import GroupOptions, check
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ REFUSED = {
 @click.option("--export", is_flag=True, help="With --reset-offsets: print CSV for --from-file.")
 @timeout_option
 @json_option
-@output_option
 def command(**given: Any) -> int:
     """Checks the arguments and runs the action."""
     options = GroupOptions(**given)
@@ -94,7 +93,7 @@ def command(**given: Any) -> int:
     if options.validate_regex is not None:
         from .regex import validate_regex
 
-        return validate_regex(options.validate_regex, as_json=options.json)
+        return validate_regex(options.validate_regex, as_json=options.as_json)
     to = None
     if options.reset_offsets:
         from .reset_target import reset_target

@@ -36,7 +36,7 @@ async def delete_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: Se
         failed: dict[str, KafkaError] = {}
     except AdminError as error:
         deleted, failed = list(error.results), error.errors
-    if options.json:
+    if options.as_json:
         print_json(
             [{"group": group, "error": None} for group in deleted]
             + [{"group": group, "error": error.error_code.name} for group, error in failed.items()]
@@ -72,7 +72,7 @@ async def delete_offsets(admin: GroupsAdmin, options: GroupOptions, group_ids: S
             reason = reason or "Encountered some partition-level error, see the follow-up details."
         exit_code = 1 if reason else exit_code
         rows = [(p.topic, p.partition if p.partition >= 0 else None, status) for p, status in sorted(statuses.items())]
-        if options.json:
+        if options.as_json:
             names = ("topic", "partition", "status")
             documents += [{"group": group_id, **dict(zip(names, row, strict=True))} for row in rows]
             continue
@@ -81,7 +81,7 @@ async def delete_offsets(admin: GroupsAdmin, options: GroupOptions, group_ids: S
         else:
             click.echo(f"Request succeeded for deleting offsets from group {group_id}.")
         print_columns(("TOPIC", "PARTITION", "STATUS"), rows, (15, 10, 15))
-    if options.json:
+    if options.as_json:
         print_json(documents)
     return exit_code
 

@@ -46,12 +46,12 @@ async def describe_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: 
                 if group_id not in found:
                     click.echo(f"\nError: Consumer group '{group_id}' does not exist.", err=True)
                     exit_code = 1
-                elif options.json:
+                elif options.as_json:
                     documents.append(_document(found[group_id], options, rows.get(group_id, [])))
                 else:
                     _print(found[group_id], options, rows.get(group_id, []))
             progress.at(start + len(part))
-    if options.json:
+    if options.as_json:
         print_json(documents)
     return exit_code
 

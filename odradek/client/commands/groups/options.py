@@ -60,11 +60,6 @@ class GroupOptions(NamedTuple):
     export: bool
 
     @property
-    def json(self) -> bool:
-        """Whether to print JSON."""
-        return self.as_json or self.output == "json"
-
-    @property
     def action(self) -> str:
         """The name of the one action that was given. Raises UsageError if none or several were given."""
         return exactly_one(
@@ -144,7 +139,7 @@ def _check_reset(options: GroupOptions) -> None:
         raise click.UsageError("--reset-offsets takes one of these options: --all-topics, --topic")
     if options.from_file is None and not (options.topics or options.all_topics):
         raise click.UsageError("One of the reset scopes should be defined: --all-topics, --topic.")
-    if options.export and options.json:
+    if options.export and options.as_json:
         raise click.UsageError("--export writes CSV: use it without --json")
 
 

@@ -73,7 +73,7 @@ def _print(options: GroupOptions, outcome: dict[str, dict[TopicPartition, int]])
         for group_id, offsets in sorted(outcome.items())
         for partition, offset in sorted(offsets.items())
     ]
-    if options.json:
+    if options.as_json:
         names = ("group", "topic", "partition", "newOffset")
         print_json({"executed": options.execute, "offsets": [dict(zip(names, row, strict=True)) for row in rows]})
     elif options.export:

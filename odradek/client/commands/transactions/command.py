@@ -17,7 +17,6 @@ from ..running import (
     DEFAULT_BOOTSTRAP_SERVER,
     json_option,
     main,
-    output_option,
     run,
     timeout_option,
 )
@@ -62,7 +61,7 @@ def command(context: click.Context, bootstrap_server: str | None, command_config
 
 def options_of_all(function: Command) -> Command:
     """Adds the options that every subcommand has. Those for the broker may also come before the subcommand's name."""
-    for option in (bootstrap_option, command_config_option, timeout_option, json_option, output_option):
+    for option in (bootstrap_option, command_config_option, timeout_option, json_option):
         function = option(function)
     return function
 
@@ -225,12 +224,11 @@ def force_terminate(transactional_id: str, **common: Any) -> int:
 
 
 def _ask(common: dict[str, Any], work: Callable[[TransactionsAdmin, bool], Awaitable[int | None]]) -> int:
-    as_json = bool(common["as_json"]) or common["output"] == "json"
     return ask(
         common["bootstrap_server"],
         common["command_config"],
         common["timeout_ms"],
-        lambda admin: work(admin, as_json),
+        lambda admin: work(admin, bool(common["as_json"])),
     )
 
 
