@@ -6,8 +6,12 @@ Pure. Source: ``AclCommand.getResourceFilterToAcls``, ``AclCommandOptions.checkA
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
+
+import click
+
+from odradek.protocol.common.command_options import flag, included, option, repeated
 
 from ..admin.acl_types import (
     ANY_HOST,
@@ -20,9 +24,12 @@ from ..admin.acl_types import (
     PatternType,
     ResourcePattern,
 )
+from .node_options import NodeOptions
+from .running import exactly_one, json_option, timeout_option
 
 Wanted = dict[ResourcePattern, list[AclEntry]]
 """Resource -> the ACLs to add or remove. An empty list means all ACLs of the resource."""
+PATTERN_TYPES = [kind.name.lower() for kind in PatternType if kind != PatternType.UNKNOWN]
 CLUSTER = ResourcePattern(AclResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 NO_PRINCIPAL = "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."
 NO_RESOURCE = (
@@ -34,30 +41,80 @@ PRODUCER_ON_TRANSACTIONAL_ID = (AclOperation.WRITE, AclOperation.DESCRIBE)
 CONSUMER_ON_TOPIC = (AclOperation.READ, AclOperation.DESCRIBE)
 
 
+def operation_names() -> list[str]:
+    """``All``, ``DescribeConfigs`` ...: the operations that an ACL can have."""
+    concrete = [one for one in AclOperation if one not in (AclOperation.UNKNOWN, AclOperation.ANY)]
+    return [one.name.title().replace("_", "") for one in concrete]
+
+
 class WrongUsageError(ValueError):
     """Options that Kafka's script refuses; the message is Kafka's."""
 
 
-class AclOptions(NamedTuple):
-    """The options of the command, by their names."""
+@dataclass(frozen=True, kw_only=True)
+class AclOptions:
+    """The arguments of ``odradek acls``."""
 
-    action: str
-    topic: tuple[str, ...] = ()
-    group: tuple[str, ...] = ()
-    transactional_id: tuple[str, ...] = ()
-    delegation_token: tuple[str, ...] = ()
-    user_principal: tuple[str, ...] = ()
-    cluster: bool = False
-    idempotent: bool = False
-    producer: bool = False
-    consumer: bool = False
-    pattern_type: PatternType = PatternType.LITERAL
-    operation: tuple[str, ...] = ()
-    allow_principal: tuple[str, ...] = ()
-    deny_principal: tuple[str, ...] = ()
-    allow_host: tuple[str, ...] = ()
-    deny_host: tuple[str, ...] = ()
-    principal: tuple[str, ...] = ()
+    nodes: NodeOptions = included(NodeOptions)
+    add: bool = flag("--add", help="Add ACLs.")
+    remove: bool = flag("--remove", help="Remove ACLs; without a principal all of the named resources.")
+    list_: bool = flag("--list", help="List ACLs: those of the named resources, or all.")
+    topic: tuple[str, ...] = repeated("--topic", metavar="NAME", help="A topic; '*' for all.")
+    group: tuple[str, ...] = repeated("--group", metavar="NAME", help="A consumer group; '*' for all.")
+    cluster: bool = flag("--cluster", help="The cluster.")
+    transactional_id: tuple[str, ...] = repeated(
+        "--transactional-id", metavar="ID", help="A transactional id; '*' for all."
+    )
+    delegation_token: tuple[str, ...] = repeated(
+        "--delegation-token", metavar="ID", help="The id of a delegation token; '*' for all."
+    )
+    user_principal: tuple[str, ...] = repeated(
+        "--user-principal", metavar="TYPE:NAME", help="A user whose tokens are created or described."
+    )
+    resource_pattern_type: str = option(
+        "--resource-pattern-type",
+        type=click.Choice(PATTERN_TYPES, case_sensitive=False),
+        default="literal",
+        show_default=True,
+        help="How a name matches resources. any and match are for --list and --remove; match finds all ACLs that "
+        "affect the named resource.",
+    )
+    operation: tuple[str, ...] = repeated(
+        "--operation", metavar="NAME", help=f"An operation; default All. One of {', '.join(operation_names())}."
+    )
+    allow_principal: tuple[str, ...] = repeated(
+        "--allow-principal", metavar="TYPE:NAME", help="Who is allowed: User:alice; User:* for everyone."
+    )
+    deny_principal: tuple[str, ...] = repeated(
+        "--deny-principal", metavar="TYPE:NAME", help="Who is denied; takes precedence over --allow-principal."
+    )
+    allow_host: tuple[str, ...] = repeated(
+        "--allow-host", metavar="ADDRESS", help="The host from which --allow-principal is allowed; default *."
+    )
+    deny_host: tuple[str, ...] = repeated(
+        "--deny-host", metavar="ADDRESS", help="The host from which --deny-principal is denied; default *."
+    )
+    principal: tuple[str, ...] = repeated(
+        "--principal", metavar="TYPE:NAME", help="With --list: only ACLs of this principal."
+    )
+    producer: bool = flag("--producer", help="The ACLs of a producer: Write, Describe, Create on the topic.")
+    consumer: bool = flag("--consumer", help="The ACLs of a consumer: Read, Describe on the topic, Read on the group.")
+    idempotent: bool = flag(
+        "--idempotent", help="With --producer: also IdempotentWrite on the cluster, for old brokers."
+    )
+    force: bool = flag("--force", help="Remove without asking.")
+    timeout_ms: int = timeout_option()
+    as_json: bool = json_option()
+
+    @property
+    def action(self) -> str:
+        """The name of the one action that was given. Raises UsageError if none or several were given."""
+        return exactly_one({"list": self.list_, "add": self.add, "remove": self.remove})
+
+    @property
+    def pattern_type(self) -> PatternType:
+        """How a name matches resources."""
+        return PatternType[self.resource_pattern_type.upper()]
 
 
 def check_options(options: AclOptions) -> None:
@@ -149,12 +206,6 @@ def operation_named(name: str) -> AclOperation:
         if operation.name.replace("_", "") == wanted and operation != AclOperation.UNKNOWN:
             return operation
     raise WrongUsageError(f"Unknown operation '{name}'; it can be {', '.join(operation_names())}")
-
-
-def operation_names() -> list[str]:
-    """``All``, ``DescribeConfigs`` ...: the operations that an ACL can have."""
-    concrete = [one for one in AclOperation if one not in (AclOperation.UNKNOWN, AclOperation.ANY)]
-    return [one.name.title().replace("_", "") for one in concrete]
 
 
 def principal_named(text: str) -> str:

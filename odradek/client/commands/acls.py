@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..admin.acl_types import EVERY_ACL, AclBinding, AclEntry, PatternType, ResourcePattern
+from odradek.protocol.common.command_options import takes
+
+from ..admin.acl_types import EVERY_ACL, AclBinding, AclEntry, ResourcePattern
 from .acl_wanted import (
     AclOptions,
     Wanted,
@@ -16,20 +17,16 @@ from .acl_wanted import (
     acls_to_add,
     check_options,
     named_resources,
-    operation_names,
     principal_named,
     wanted_acls,
 )
 from .kafka_command import KafkaCommand
-from .node_options import ask, node_options
+from .node_options import ask
 from .output import print_json
-from .running import CommandError, exactly_one, json_option, main, timeout_option
+from .running import CommandError, main
 
 if TYPE_CHECKING:
     from ..admin.acls import AclAdmin
-
-PATTERN_TYPES = [kind.name.lower() for kind in PatternType if kind != PatternType.UNKNOWN]
-many = partial(click.option, multiple=True)
 
 
 @click.command(
@@ -37,47 +34,10 @@ many = partial(click.option, multiple=True)
     help="Add, remove or list access control lists (ACLs).",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@node_options
-@click.option("--add", is_flag=True, help="Add ACLs.")
-@click.option("--remove", is_flag=True, help="Remove ACLs; without a principal all of the named resources.")
-@click.option("--list", "list_", is_flag=True, help="List ACLs: those of the named resources, or all.")
-@many("--topic", metavar="NAME", help="A topic; '*' for all.")
-@many("--group", metavar="NAME", help="A consumer group; '*' for all.")
-@click.option("--cluster", is_flag=True, help="The cluster.")
-@many("--transactional-id", metavar="ID", help="A transactional id; '*' for all.")
-@many("--delegation-token", metavar="ID", help="The id of a delegation token; '*' for all.")
-@many("--user-principal", metavar="TYPE:NAME", help="A user whose tokens are created or described.")
-@click.option(
-    "--resource-pattern-type",
-    type=click.Choice(PATTERN_TYPES, case_sensitive=False),
-    default="literal",
-    show_default=True,
-    help="How a name matches resources. any and match are for --list and --remove; match finds all ACLs that affect the"
-    " named resource.",
-)
-@many("--operation", metavar="NAME", help=f"An operation; default All. One of {', '.join(operation_names())}.")
-@many("--allow-principal", metavar="TYPE:NAME", help="Who is allowed: User:alice; User:* for everyone.")
-@many("--deny-principal", metavar="TYPE:NAME", help="Who is denied; takes precedence over --allow-principal.")
-@many("--allow-host", metavar="ADDRESS", help="The host from which --allow-principal is allowed; default *.")
-@many("--deny-host", metavar="ADDRESS", help="The host from which --deny-principal is denied; default *.")
-@many("--principal", metavar="TYPE:NAME", help="With --list: only ACLs of this principal.")
-@click.option("--producer", is_flag=True, help="The ACLs of a producer: Write, Describe, Create on the topic.")
-@click.option(
-    "--consumer", is_flag=True, help="The ACLs of a consumer: Read, Describe on the topic, Read on the group."
-)
-@click.option(
-    "--idempotent", is_flag=True, help="With --producer: also IdempotentWrite on the cluster, for old brokers."
-)
-@click.option("--force", is_flag=True, help="Remove without asking.")
-@timeout_option
-@json_option
-def command(add: bool, remove: bool, list_: bool, force: bool, as_json: bool, **given: Any) -> int:
+@takes(AclOptions)
+def command(options: AclOptions) -> int:
     """Checks the options and runs the action."""
-    action = exactly_one({"list": list_, "add": add, "remove": remove})
-    pattern_type = PatternType[given.pop("resource_pattern_type").upper()]
-    options = AclOptions(
-        action, pattern_type=pattern_type, **{key: given.pop(key) for key in AclOptions._fields if key in given}
-    )
+    action = options.action
     wanted: Wanted = {}
     try:
         check_options(options)
@@ -89,14 +49,14 @@ def command(add: bool, remove: bool, list_: bool, force: bool, as_json: bool, **
 
     async def work(admin: AclAdmin) -> int:
         if action == "add":
-            await add_acls(admin, wanted, as_json=as_json)
+            await add_acls(admin, wanted, as_json=options.as_json)
         elif action == "remove":
-            await remove_acls(admin, wanted, force=force, as_json=as_json)
+            await remove_acls(admin, wanted, force=options.force, as_json=options.as_json)
         else:
-            await list_acls(admin, named_resources(options), principals, as_json=as_json)
+            await list_acls(admin, named_resources(options), principals, as_json=options.as_json)
         return 0
 
-    return ask(given, _acl_admin, work)
+    return ask(options.nodes, options.timeout_ms, _acl_admin, work)
 
 
 def _acl_admin() -> type[AclAdmin]:

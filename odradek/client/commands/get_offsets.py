@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
+from odradek.protocol.common.command_options import flag, included, option, takes
 from odradek.protocol.errors import KafkaError
 
 from ..types import TopicPartition
-from .command_config import admin_settings, command_config_option
+from .command_config import ConnectionOptions
 from .kafka_command import KafkaCommand
 from .output import print_json
 from .running import (
     CommandError,
-    bootstrap_option,
     json_option,
     main,
     run,
@@ -79,56 +80,52 @@ def partition_numbers(text: str) -> list[int]:
         raise click.UsageError(f"--partitions {text}: must be numbers with commas") from None
 
 
+@dataclass(frozen=True, kw_only=True)
+class GetOffsetsOptions:
+    """The arguments of the command."""
+
+    connection: ConnectionOptions = included(ConnectionOptions)
+    topic: str | None = option("--topic", help="The topic; a regular expression. Default: all topics.")
+    partitions: str | None = option("--partitions", help="Partition numbers with commas. Default: all.")
+    topic_partitions: str | None = option(
+        "--topic-partitions", metavar="TOPIC:N,...", help="Topics (regular expressions) with partitions or ranges."
+    )
+    time_: str = option(
+        "--time",
+        default="latest",
+        show_default=True,
+        help="Milliseconds since 1970; or -1 latest, -2 earliest, -3 max-timestamp.",
+    )
+    exclude_internal_topics: bool = flag(
+        "--exclude-internal-topics", help="Leave out internal topics (__consumer_offsets ...)."
+    )
+    timeout_ms: int = timeout_option()
+    as_json: bool = json_option()
+
+
 @click.command(
     cls=KafkaCommand,
     help="Show the offsets of partitions: their ends, their starts, or offsets by time.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@click.option("--topic", help="The topic; a regular expression. Default: all topics.")
-@click.option("--partitions", help="Partition numbers with commas. Default: all.")
-@click.option(
-    "--topic-partitions", metavar="TOPIC:N,...", help="Topics (regular expressions) with partitions or ranges."
-)
-@click.option(
-    "--time",
-    "time_",
-    default="latest",
-    show_default=True,
-    help="Milliseconds since 1970; or -1 latest, -2 earliest, -3 max-timestamp.",
-)
-@click.option("--exclude-internal-topics", is_flag=True, help="Leave out internal topics (__consumer_offsets ...).")
-@timeout_option
-@json_option
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    topic: str | None,
-    partitions: str | None,
-    topic_partitions: str | None,
-    time_: str,
-    exclude_internal_topics: bool,
-    timeout_ms: int,
-    as_json: bool,
-) -> int:
+@takes(GetOffsetsOptions)
+def command(options: GetOffsetsOptions) -> int:
     """Checks the arguments and prints the offsets."""
-    if topic_partitions and (topic or partitions):
+    if options.topic_partitions and (options.topic or options.partitions):
         raise click.UsageError("--topic-partitions cannot be used with --topic or --partitions")
-    if topic_partitions:
-        rules = partition_filter(topic_partitions)
+    if options.topic_partitions:
+        rules = partition_filter(options.topic_partitions)
     else:
-        numbers = partition_numbers(partitions) if partitions else None
-        pattern = topic_pattern(topic or ".*", "--topic")
+        numbers = partition_numbers(options.partitions) if options.partitions else None
+        pattern = topic_pattern(options.topic or ".*", "--topic")
         rules = [(pattern, n, n + 1) for n in numbers] if numbers is not None else [(pattern, 0, 2**31)]
-    timestamp = parse_time(time_)
+    timestamp = parse_time(options.time_)
 
     async def work() -> int | None:
         from ..admin.topic_records import TopicRecordAdmin
 
-        settings = admin_settings(command_config, timeout_ms)
-        async with TopicRecordAdmin(bootstrap_server, **settings._asdict()) as admin:
-            return await print_offsets(admin, rules, timestamp, exclude_internal_topics, as_json)
+        async with options.connection.admin(TopicRecordAdmin, options.timeout_ms) as admin:
+            return await print_offsets(admin, rules, timestamp, options.exclude_internal_topics, options.as_json)
 
     return run(work)
 
