@@ -24,6 +24,7 @@ from .running import CommandError, bootstrap_option, key_values
 if TYPE_CHECKING:
     from ..security.secured import Secured
 
+
 Admin = TypeVar("Admin")
 FILE_PATH = click.Path(exists=True, dir_okay=False)
 ASSIGNORS = {
@@ -315,6 +316,11 @@ def client_settings(
     for source, keys in unused.items():
         print(f"{source}: these settings have no effect here: {', '.join(sorted(keys))}", file=sys.stderr)
     return settings
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """The keys and values. If a key occurs twice, the last value counts. Raises ValueError with the line number."""
+    return {entry.key: entry.value for entry in parse_properties(text)}
 
 
 def security_settings(given: dict[str, GivenSetting]) -> Secured | None:

@@ -30,10 +30,9 @@ from .client_configs import (
     upsertions_of,
     with_credentials,
 )
-from .command_config import admin_settings, command_config_option, command_property_option
+from .command_config import admin_settings, command_config_option, command_property_option, read_properties
 from .kafka_command import KafkaCommand
 from .output import print_json
-from .properties_file import read_properties
 from .running import CommandError, bootstrap_option, exactly_one, json_option, main, run, timeout_option
 
 if TYPE_CHECKING:

@@ -22,13 +22,13 @@ from .command_config import (
     deprecated_properties,
     old_config_option,
     old_properties_option,
+    read_properties,
     under_flags,
     with_deprecated,
 )
 from .deserializers import DeserializationError
 from .kafka_command import KafkaCommand
 from .message_formatters import Formatter, formatter_of
-from .properties_file import read_properties
 from .record_format import RecordFormat
 from .running import (
     CommandError,

@@ -23,12 +23,12 @@ from .command_config import (
     deprecated_properties,
     old_config_option,
     old_properties_option,
+    read_properties,
     under_flags,
     with_deprecated,
 )
 from .kafka_command import KafkaCommand
 from .lines import LineError, LineFormat
-from .properties_file import read_properties
 from .running import (
     CommandError,
     bootstrap_option,

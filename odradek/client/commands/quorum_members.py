@@ -8,8 +8,8 @@ import binascii
 from pathlib import Path
 from typing import NamedTuple
 
+from .command_config import read_properties
 from .output import topic_id_text
-from .properties_file import read_properties
 from .running import CommandError
 
 NODE_ID, ROLES, LISTENER_NAMES = "node.id", "process.roles", "controller.listener.names"

@@ -31,7 +31,7 @@ class _ListFindings(argparse.Action):
     """Prints the catalogue and ends, as --help does."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from .documentation import catalogue_text
+        from .findings import catalogue_text
 
         print(catalogue_text(), end="")
         parser.exit()

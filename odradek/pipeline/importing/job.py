@@ -35,12 +35,12 @@ from odradek.storage.files.meta_properties import META_PROPERTIES
 from ..directories.metadata_reader import read_cluster_metadata
 from ..engine.engines import LOCAL, run_tasks
 from ..engine.job import Job
+from .batches import encode_rows
 from .errors import ImportRefusedError
 from .inputs import InputPart, input_parts
-from .partition_files import WrittenPartition
-from .partition_task import ImportTask, write_partition
+from .partition_files import PartitionFiles, WrittenPartition
 from .sizes import USUAL_SIZES, ImportSizes
-from .spill import SpilledRows, SpillTask, spill
+from .spill import SpilledRows, SpillTask, read_spilled, spill
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 MOST_PARTITIONS = 100_000
@@ -78,6 +78,33 @@ def random_topic_id() -> bytes:
         topic_id = uuid.uuid4().bytes
         if topic_id[0] & 0xFC != 0xF8:
             return topic_id
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTask:
+    """A partition to be written into `directory`. Sizes are bytes."""
+
+    topic: str
+    partition: int
+    directory: Path
+    spilled: tuple[SpilledRows, ...]
+    topic_id: bytes
+    keeps_offsets: bool
+    compression: CompressionType
+    segment_bytes: int
+    batch_bytes: int
+    sizes: ImportSizes
+
+
+def write_partition(task: ImportTask) -> WrittenPartition:
+    """Writes the partition durably. Raises ImportRefusedError, OSError."""
+    written = WrittenPartition(task.topic, task.partition)
+    output = PartitionFiles(task.directory, written, task.segment_bytes)
+    if task.spilled:
+        for rows in read_spilled(task.spilled, task.sizes, keeps_offsets=task.keeps_offsets):
+            output.append(encode_rows(rows, task.compression, task.batch_bytes))
+    output.close(task.topic_id)
+    return written
 
 
 def import_rows(

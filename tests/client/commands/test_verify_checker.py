@@ -11,7 +11,7 @@ import pytest
 from odradek.client.commands.latencies import Latencies
 from odradek.client.commands.verify.checker import EXAMPLES_MAX, Checker, Fate, Kind
 from odradek.client.commands.verify.latency_series import FIRST_WIDTH_S, POINTS_MAX, LatencySeries
-from odradek.client.commands.verify.payload import KEYS, key_of, parsed, value_of
+from odradek.client.commands.verify.plan import KEYS, key_of, parsed, value_of
 from odradek.client.commands.verify.report_page import page, plot
 from odradek.client.commands.verify.report_text import report_lines, report_of
 

@@ -13,9 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from odradek.pipeline.compact.command import compact, in_words
-from odradek.pipeline.compact.job import compact_directory
+from odradek.pipeline.compact.job import compact_directory, why_out_of_reach
 from odradek.pipeline.compact.plan import CompactionOrder, CompactionProgress
-from odradek.pipeline.compact.reach import why_out_of_reach
 from odradek.pipeline.engine import engines
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, TopicRecord

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from odradek.pipeline.compact.steps import fastest_steps
+from odradek.pipeline.compact.partition_job import fastest_steps
 from odradek.protocol.records.batch import BatchHeader
 from odradek.protocol.records.record import decode_records
 from odradek.storage.compaction.cleaning import PartitionCleaner

@@ -12,11 +12,15 @@ import click
 from odradek.protocol.common.command_options import takes
 
 from ..kafka_command import KafkaCommand
+from ..output import print_json
 from ..running import main, run
 from .options import GroupOptions, check
 
 if TYPE_CHECKING:
+    import re2
+
     from .reset_target import ResetTo
+
 
 LIST_ONLY = ("type", "group-type", "protocol", "consumer", "share", "streams", "all-types")
 REFUSED = {
@@ -40,8 +44,6 @@ def command(options: GroupOptions) -> int:
     """Checks the arguments and runs the action."""
     check(options)
     if options.validate_regex is not None:
-        from .regex import validate_regex
-
         return validate_regex(options.validate_regex, as_json=options.as_json)
     to = None
     if options.reset_offsets:
@@ -79,6 +81,35 @@ async def _ask_about_groups(options: GroupOptions, to: ResetTo | None) -> int | 
         from .delete import delete_groups, delete_offsets
 
         return await (delete_groups if options.action == "delete" else delete_offsets)(admin, options, group_ids)
+
+
+def validate_regex(pattern: str, *, as_json: bool) -> int:
+    """Prints whether a broker accepts the pattern as a subscription (KIP-848). Returns exit code 0 if it does, else 1.
+
+    The syntax is RE2's, which has no look-around and no back references. Source:
+    ``ConsumerGroupCommand.validateRegex``.
+    """
+    import re2
+
+    reason = None
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(pattern, options)
+    except re2.error as error:
+        reason = _text(error)
+    if as_json:
+        print_json({"regex": pattern, "valid": reason is None, "reason": reason})
+    elif reason is None:
+        click.echo(f"The regular expression `{pattern}` is valid.")
+    else:
+        click.echo(f"The regular expression `{pattern}` is invalid: {reason}.")
+    return 0 if reason is None else 1
+
+
+def _text(error: re2.error) -> str:
+    cause = error.args[0] if error.args else error
+    return cause.decode() if isinstance(cause, bytes) else str(cause)
 
 
 def groups(arguments: list[str]) -> int:

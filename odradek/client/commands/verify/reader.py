@@ -18,8 +18,7 @@ from ...errors import AuthenticationError, ClientError
 from ...types import ConsumerRecord, TopicPartition
 from .checker import Checker
 from .latency_series import LatencySeries
-from .payload import parsed
-from .plan import VerifyPlan
+from .plan import VerifyPlan, parsed
 
 POLL_MS = 200
 RECORDS_A_POLL = 2_000

@@ -21,8 +21,7 @@ from ...producer.producer import Producer
 from ...types import TopicPartition
 from ..running import CommandError
 from .checker import Checker, Fate
-from .payload import KEYS
-from .plan import VerifyPlan
+from .plan import KEYS, VerifyPlan
 from .reader import VerifyReader
 from .report_text import Report, report_of
 from .writer import VerifyWriter

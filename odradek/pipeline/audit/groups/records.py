@@ -5,6 +5,7 @@ unknown types and versions are counted. Source: Kafka's GroupCoordinatorRecordSe
 """
 
 from bisect import bisect_right
+from collections.abc import Mapping
 
 from odradek.protocol.internal_records.coordinator_serde import CoordinatorRecordType
 from odradek.protocol.internal_records.legacy_offsets import offset_commit_value
@@ -18,9 +19,12 @@ from ...decode.records import DecodedRecords
 from ...tables.group_messages import GroupKind, GroupMessage, commit_key, group_message, kind_of
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
-from .facts import Commit, CommitHistory, GroupFacts, LatestGroup, PendingCommit, RecordPlace
-from .growth import growth_of
+from .facts import Commit, CommitHistory, GroupFacts, GroupGrowth, LatestGroup, PendingCommit, RecordPlace
 from .record_store import Kept, KeyRecords, RecordStore, records_wanted
+
+UNKNOWN_GROUP = ""
+"""The group of records whose key can't be decoded."""
+
 
 _GROUP_RECORDS = frozenset(
     (
@@ -192,3 +196,30 @@ def _state(message: GroupMessage, place: RecordPlace) -> LatestGroup:
             value.current_state_timestamp,
         )
     return LatestGroup(message.group, kind, place, str(kind), value.epoch)
+
+
+def growth_of(offsets_partition: int, keys: Mapping[bytes, KeyRecords]) -> list[GroupGrowth]:
+    """The records of each group in a partition, the largest dirty part first."""
+    by_group: dict[str, GroupGrowth] = {}
+    for key, records in keys.items():
+        message = group_message(Record(0, 0, key, None, []))
+        name = message.group or UNKNOWN_GROUP
+        growth = by_group.setdefault(name, GroupGrowth(name, offsets_partition))
+        counts = records.counts
+        written = counts.records - counts.tombstones
+        growth.tombstones += counts.tombstones
+        growth.bytes += counts.bytes
+        growth.dirty_records += counts.dirty_records
+        growth.dirty_bytes += counts.dirty_bytes
+        if not message.is_offset_commit or message.key is None:
+            growth.group_records += written
+            continue
+        growth.commits += written
+        if written > growth.busiest_commits:
+            _, growth.busiest_topic, growth.busiest_partition = commit_key(message.key)
+            growth.busiest_commits = written
+            growth.busiest_ms = counts.last_timestamp - counts.first_timestamp
+    dirty = sum(growth.dirty_bytes for growth in by_group.values())
+    for growth in by_group.values():
+        growth.dirty_share = growth.dirty_bytes / dirty if dirty else 0.0
+    return sorted(by_group.values(), key=lambda growth: (-growth.dirty_bytes, growth.group))
