@@ -45,7 +45,9 @@ class ZstdCompressor:
 
 
 def zstd_chunks(data: Buffer, max_size: int) -> Iterator[bytes]:
-    """All frames of `data`, decompressed, 64 KiB at a time. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes.
+    """All frames of `data`, decompressed, 64 KiB at a time.
+
+    Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes.
 
     cramjam can't decompress in steps. So all data is decompressed at once, into an anonymous memory map of the largest
     allowed size, whose pages the system provides as they are written.
