@@ -54,7 +54,7 @@ class AclAdmin(AdminBase):
         )
         response = await self._controller_call(request, CreateAclsResponse)
         pairs = zip(wanted, response.results, strict=True)
-        errors, results = split((binding, one.error_code, one.error_message, None) for binding, one in pairs)
+        errors, results = split((binding, result.error_code, result.error_message, None) for binding, result in pairs)
         all_or_raise(errors, results)
 
     async def describe_acls(self, wanted: AclBinding = EVERY_ACL) -> list[AclBinding]:

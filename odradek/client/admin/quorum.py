@@ -55,14 +55,15 @@ class QuorumAdmin(AdminBase):
         if found.error_code:
             raise broker_error(found.error_code, "DescribeQuorum", found.error_message)
         endpoints = {
-            node.node_id: [(one.name, one.host, one.port) for one in node.listeners] for node in response.nodes
+            node.node_id: [(listener.name, listener.host, listener.port) for listener in node.listeners]
+            for node in response.nodes
         }
         return QuorumDescription(
             found.leader_id,
             found.leader_epoch,
             found.high_watermark,
-            [_replica(one) for one in found.current_voters],
-            [_replica(one) for one in found.observers],
+            [_replica(replica) for replica in found.current_voters],
+            [_replica(replica) for replica in found.observers],
             endpoints,
         )
 

@@ -66,10 +66,12 @@ class ScramUserAdmin(AdminBase):
         response = await self._controller_call(request, DescribeUserScramCredentialsResponse)
         if response.error_code:
             raise broker_error(response.error_code, "DescribeUserScramCredentials", response.error_message)
-        errors, results = split((one.user, one.error_code, one.error_message, one) for one in response.results)
+        errors, results = split(
+            (result.user, result.error_code, result.error_message, result) for result in response.results
+        )
         described = {
-            user: [UserCredential(NAMES.get(i.mechanism, "UNKNOWN"), i.iterations) for i in one.credential_infos]
-            for user, one in results.items()
+            user: [UserCredential(NAMES.get(i.mechanism, "UNKNOWN"), i.iterations) for i in result.credential_infos]
+            for user, result in results.items()
         }
         return all_or_raise(errors, described)
 
@@ -84,10 +86,12 @@ class ScramUserAdmin(AdminBase):
         deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion
         request = AlterUserScramCredentialsRequest(
             [deletion(user, MECHANISMS[mechanism][0]) for user, mechanism in deletions],
-            [_upsertion(one) for one in upsertions],
+            [_upsertion(upsertion) for upsertion in upsertions],
         )
         response = await self._controller_call(request, AlterUserScramCredentialsResponse)
-        errors, results = split((one.user, one.error_code, one.error_message, None) for one in response.results)
+        errors, results = split(
+            (result.user, result.error_code, result.error_message, None) for result in response.results
+        )
         all_or_raise(errors, results)
 
 

@@ -227,16 +227,18 @@ class TransactionAdmin(AdminBase):
 
         async def fence(connection: BrokerConnection, ids: Sequence[str]) -> dict[str, KafkaError | None]:
             outcome: dict[str, KafkaError | None] = {}
-            for one in ids:
+            for transactional_id in ids:
                 request = InitProducerIdRequest(
-                    transactional_id=one,
+                    transactional_id=transactional_id,
                     transaction_timeout_ms=FENCING_TRANSACTION_TIMEOUT_MS,
                     producer_id=-1,
                     producer_epoch=-1,
                 )
                 response = await connection.call(request, InitProducerIdResponse)
                 code = response.error_code
-                outcome[one] = broker_error(code, f"transactional id '{one}'") if code else None
+                outcome[transactional_id] = (
+                    broker_error(code, f"transactional id '{transactional_id}'") if code else None
+                )
             return outcome
 
         try:

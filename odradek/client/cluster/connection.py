@@ -289,7 +289,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
             self._timer = None
         self._deadlines.clear()
         held, self._held = self._held, []
-        for future in [pending.token for pending in self._exchange.pending] + [one.future for one in held]:
+        for future in [pending.token for pending in self._exchange.pending] + [request.future for request in held]:
             if future is not None:
                 _set_exception(future, self._failure)
 

@@ -43,8 +43,8 @@ CONSUMER_ON_TOPIC = (AclOperation.READ, AclOperation.DESCRIBE)
 
 def operation_names() -> list[str]:
     """``All``, ``DescribeConfigs`` ...: the operations that an ACL can have."""
-    concrete = [one for one in AclOperation if one not in (AclOperation.UNKNOWN, AclOperation.ANY)]
-    return [one.name.title().replace("_", "") for one in concrete]
+    concrete = [operation for operation in AclOperation if operation not in (AclOperation.UNKNOWN, AclOperation.ANY)]
+    return [operation.name.title().replace("_", "") for operation in concrete]
 
 
 class WrongUsageError(ValueError):

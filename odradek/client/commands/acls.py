@@ -71,14 +71,14 @@ async def add_acls(admin: AclAdmin, wanted: Wanted, *, as_json: bool) -> None:
     for resource, entries in wanted.items():
         existing = set(await admin.describe_acls(AclBinding(resource, AclEntry())))
         missing = [AclBinding(resource, entry) for entry in entries]
-        for binding in [one for one in missing if one in existing]:
+        for binding in [binding for binding in missing if binding in existing]:
             missing.remove(binding)
             if not as_json:
                 click.echo(f"Acl {binding} already exists.")
         if not missing:
             continue
         if not as_json:
-            click.echo(f"Adding ACLs for resource `{resource}`: \n {_lines(one.entry for one in missing)}\n")
+            click.echo(f"Adding ACLs for resource `{resource}`: \n {_lines(binding.entry for binding in missing)}\n")
         await admin.create_acls(missing)
         added += missing
     if as_json:
@@ -116,7 +116,9 @@ async def list_acls(admin: AclAdmin, resources: list[ResourcePattern], principal
         found += await admin.describe_acls(wanted)
     found = list(dict.fromkeys(found))
     if as_json:
-        print_json([acl_document(one) for one in found if not principals or one.entry.principal in principals])
+        print_json(
+            [acl_document(binding) for binding in found if not principals or binding.entry.principal in principals]
+        )
         return
     if not principals:
         print_acls(found)

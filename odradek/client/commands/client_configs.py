@@ -181,11 +181,13 @@ async def describe_clients(
     found = await quotas.describe_client_quotas(filters_of(entity), strict=True)
     from odradek.protocol.show.message_documents import java_double  # reads the table of messages
 
-    document: dict[str, object] = {"quotas": [{"entity": one.entity, "configs": one.values} for one in found]}
+    document: dict[str, object] = {
+        "quotas": [{"entity": described.entity, "configs": described.values} for described in found]
+    }
     if not as_json:
-        for one in found:
-            names = [_shown(kind, one.entity[kind]) for kind in SHOWN if kind in one.entity]
-            values = ", ".join(f"{key}={java_double(value)}" for key, value in one.values.items())
+        for described in found:
+            names = [_shown(kind, described.entity[kind]) for kind in SHOWN if kind in described.entity]
+            values = ", ".join(f"{key}={java_double(value)}" for key, value in described.values.items())
             click.echo(f"Quota configs for {', '.join(names)} are {values}")
     if users is not None:
         document["scramCredentials"] = await _describe_credentials(users, entity[0].name, as_json=as_json)
@@ -203,8 +205,8 @@ async def _describe_credentials(users: ScramUserAdmin, name: str | None, *, as_j
         described, errors = dict(error.results), error.errors
     document: dict[str, object] = {}
     for user, credentials in described.items():
-        document[user] = {one.mechanism: {"iterations": one.iterations} for one in credentials}
-        texts = ", ".join(f"{one.mechanism}=iterations={one.iterations}" for one in credentials)
+        document[user] = {credential.mechanism: {"iterations": credential.iterations} for credential in credentials}
+        texts = ", ".join(f"{credential.mechanism}=iterations={credential.iterations}" for credential in credentials)
         if not as_json:
             click.echo(f"SCRAM credential configs for user-principal '{user}' are {texts}")
     for user, failure in errors.items():

@@ -120,9 +120,9 @@ async def describe_subscriptions(admin: ConfigAdmin, name: str | None) -> None:
         return
     names = existing if name is None else [name]
     described = await admin.describe_configs(CLIENT_METRICS, names) if names else {}
-    for one in names:
-        click.echo(f"Client metrics configs for {one} are:")
-        for entry in sorted(described[one], key=lambda entry: entry.name):
+    for subscription in names:
+        click.echo(f"Client metrics configs for {subscription} are:")
+        for entry in sorted(described[subscription], key=lambda entry: entry.name):
             click.echo(f"  {entry.name}={entry.value}")
 
 

@@ -172,7 +172,7 @@ def command(options: ConfigOptions) -> int:
         to_set.update(split_configs(options.add_config))
     to_delete = [key.strip() for key in (options.delete_config or "").split(",") if key.strip()]
     if action == "alter" and all(
-        one is None for one in (options.add_config, options.add_config_file, options.delete_config)
+        change is None for change in (options.add_config, options.add_config_file, options.delete_config)
     ):
         raise click.UsageError("--alter needs --add-config, --add-config-file or --delete-config")
     if options.bootstrap_controller is not None:
@@ -247,7 +247,7 @@ def short_names(options: ConfigOptions) -> dict[str, str]:
             if kind in names:
                 raise click.UsageError(f"Duplicate entity type(s) specified: {kind}")
             names[kind] = value if isinstance(value, str) else ""
-    return dict(sorted(names.items(), key=lambda one: (not one[1], SHORT_ORDER.index(one[0]))))
+    return dict(sorted(names.items(), key=lambda named: (not named[1], SHORT_ORDER.index(named[0]))))
 
 
 def the_entity(types: list[str], names: list[str], short: dict[str, str]) -> Entity | tuple[ClientEntity, ...]:

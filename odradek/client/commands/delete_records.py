@@ -64,7 +64,7 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
         raise CommandError(f"Not supported version field value {version}")
     if "partitions" not in document:
         raise CommandError("Missing partitions field")
-    entries = [(partition_of(one), field(one, "offset", int)) for one in field(document, "partitions", list)]
+    entries = [(partition_of(entry), field(entry, "offset", int)) for entry in field(document, "partitions", list)]
     twice = repeated([partition for partition, _ in entries])
     if twice:
         raise CommandError(f"Offset json file contains duplicate topic partitions: {','.join(map(str, twice))}")
@@ -76,7 +76,7 @@ async def delete(admin: RecordAdmin, offsets: dict[TopicPartition, int]) -> int:
     import asyncio
 
     click.echo("Executing records delete operation")
-    results = await asyncio.gather(*(_delete_in(admin, *one) for one in offsets.items()))
+    results = await asyncio.gather(*(_delete_in(admin, partition, offset) for partition, offset in offsets.items()))
     click.echo("Records delete operation completed:")
     for partition, result in zip(offsets, results, strict=True):
         click.echo(f"partition: {partition}\t{result}")

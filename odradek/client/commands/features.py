@@ -217,7 +217,11 @@ def levels_of_release(release: str, options: LevelOptions, *, leaves_out_zero: b
     if options.metadata is not None or options.features:
         raise CommandError("Can not specify `release-version` with other feature flags.")
     level = _release_level(release)
-    levels = {name: one for name, one in default_levels(level).items() if one or not leaves_out_zero}
+    levels = {
+        name: feature_level
+        for name, feature_level in default_levels(level).items()
+        if feature_level or not leaves_out_zero
+    }
     return {METADATA_VERSION: level, **levels}
 
 
@@ -248,8 +252,8 @@ def version_mapping(options: VersionMappingOptions) -> int:
     release = options.release_version or list(LEVELS)[-1]
     level = _release_level(release)
     click.echo(f"{METADATA_VERSION}={level} ({release})")
-    for name, one in default_levels(level).items():
-        click.echo(f"{name}={one}")
+    for name, feature_level in default_levels(level).items():
+        click.echo(f"{name}={feature_level}")
     return 0
 
 
@@ -288,8 +292,8 @@ def dependency_lines(name: str, level: int) -> list[str]:
     if not levels[level].needs:
         return [f"{name}={level} has no dependencies."]
     needed = [
-        f"    {one}={low}" + (f" ({level_text(one, low)})" if one == METADATA_VERSION else "")
-        for one, low in levels[level].needs.items()
+        f"    {feature}={low}" + (f" ({level_text(feature, low)})" if feature == METADATA_VERSION else "")
+        for feature, low in levels[level].needs.items()
     ]
     return [f"{name}={level} requires:", *needed]
 

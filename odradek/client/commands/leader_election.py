@@ -90,7 +90,7 @@ def parse_partitions(text: str) -> list[TopicPartition]:
     document = parse_json(text, "Replica election data is empty")
     if "partitions" not in document:
         raise CommandError('Replica election data is missing "partitions" field')
-    partitions = [partition_of(one) for one in field(document, "partitions", list)]
+    partitions = [partition_of(entry) for entry in field(document, "partitions", list)]
     twice = repeated(partitions)
     if twice:
         raise CommandError(f"Replica election data contains duplicate partitions: [{', '.join(map(str, twice))}]")
@@ -102,19 +102,23 @@ async def elect(admin: ElectionAdmin, election_type: str, partitions: list[Topic
     from ..admin.elections import ElectionType
 
     results = await admin.elect_leaders(ElectionType[election_type], partitions)
-    elected = [str(one) for one, result in results.items() if not result.error_code]
-    not_needed = [str(one) for one, result in results.items() if result.error_code == ErrorCode.ELECTION_NOT_NEEDED]
+    elected = [str(partition) for partition, result in results.items() if not result.error_code]
+    not_needed = [
+        str(partition) for partition, result in results.items() if result.error_code == ErrorCode.ELECTION_NOT_NEEDED
+    ]
     failed = {
-        one: result
-        for one, result in results.items()
+        partition: result
+        for partition, result in results.items()
         if result.error_code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)
     }
     if elected:
         click.echo(f"Successfully completed leader election ({election_type}) for partitions {', '.join(elected)}")
     if not_needed:
         click.echo(f"Valid replica already elected for partitions {', '.join(not_needed)}")
-    for one, result in failed.items():
-        click.echo(f"Error completing leader election ({election_type}) for partition: {one}: {java_error(*result)}")
+    for partition, result in failed.items():
+        click.echo(
+            f"Error completing leader election ({election_type}) for partition: {partition}: {java_error(*result)}"
+        )
     if failed:
         raise CommandError(f"{len(failed)} replica(s) could not be elected")
     return 0

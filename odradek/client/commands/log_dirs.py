@@ -71,7 +71,7 @@ async def print_log_dirs(admin: LogDirAdmin, topics: set[str], brokers: list[int
     document = {
         "version": 1,
         "brokers": [
-            {"broker": broker, "logDirs": [log_dir_document(one, topics) for one in log_dirs]}
+            {"broker": broker, "logDirs": [log_dir_document(log_dir, topics) for log_dir in log_dirs]}
             for broker, log_dirs in described.items()
         ],
     }

@@ -84,7 +84,7 @@ def controller_endpoints(keys: dict[str, str]) -> list[tuple[str, str, int]]:
     """
     addresses: dict[str, tuple[str, int]] = {}
     for key in ("listeners", "advertised.listeners"):
-        for text in filter(None, (one.strip() for one in keys.get(key, "").split(","))):
+        for text in filter(None, (entry.strip() for entry in keys.get(key, "").split(","))):
             name, _, address = text.partition("://")
             host, _, port = address.rpartition(":")
             if not port.isdigit():
@@ -93,7 +93,7 @@ def controller_endpoints(keys: dict[str, str]) -> list[tuple[str, str, int]]:
     if LISTENER_NAMES not in keys:
         raise CommandError(f"{LISTENER_NAMES} was not found. {IS_IT}")
     found = []
-    for name in (one.strip().upper() for one in keys[LISTENER_NAMES].split(",")):
+    for name in (entry.strip().upper() for entry in keys[LISTENER_NAMES].split(",")):
         if name not in addresses:
             raise CommandError(f"Cannot find information about controller listener name: {name}")
         bound_to, number = addresses[name]

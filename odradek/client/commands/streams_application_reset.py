@@ -256,14 +256,14 @@ async def reset_offsets(admin: GroupsAdmin, options: ResetOptions, target: Targe
         return exit_code
     described = await admin.describe_topics(found)
     partitions = [TopicPartition(name, number) for name in found for number in sorted(described[name].partitions)]
-    of_input = [one for one in partitions if one.topic in options.topics_to_reset]
+    of_input = [partition for partition in partitions if partition.topic in options.topics_to_reset]
     offsets: Offsets = {}
     if of_input:
         click.echo(f"Following input topics offsets will be reset to (for consumer group {options.application_id})")
         offsets = await new_offsets(admin, options, target, of_input)
         for partition in of_input:
             click.echo(f"Topic: {partition.topic} Partition: {partition.partition} Offset: {offsets[partition]}")
-    skipped = [one for one in partitions if one.topic not in options.topics_to_reset]
+    skipped = [partition for partition in partitions if partition.topic not in options.topics_to_reset]
     if skipped:
         click.echo(
             f"Following intermediate topics offsets will be reset to end (for consumer group {options.application_id})"
@@ -288,25 +288,28 @@ async def new_offsets(
         return ends
     if target.time_ms is not None:
         at_time = await offsets_at(admin, partitions, target.time_ms)
-        for one in [one for one in partitions if at_time[one] < 0]:
+        for partition in [partition for partition in partitions if at_time[partition] < 0]:
             click.echo(
-                f"Partition {one.partition} from topic {one.topic} is empty, without a committed record. "
+                f"Partition {partition.partition} from topic {partition.topic} is empty, without a committed record. "
                 "Falling back to latest known offset."
             )
-            at_time[one] = ends[one]
+            at_time[partition] = ends[partition]
         return at_time
     starts = await offsets_at(admin, partitions, EARLIEST_TIMESTAMP)
     if options.to_offset is not None:
         asked = dict.fromkeys(partitions, options.to_offset)
     elif options.shift_by is not None:
         committed = await admin.list_group_offsets(options.application_id, partitions)
-        positions = {one: committed[one].offset if one in committed else ends[one] for one in partitions}
-        asked = {one: offset + options.shift_by for one, offset in positions.items()}
+        positions = {
+            partition: committed[partition].offset if partition in committed else ends[partition]
+            for partition in partitions
+        }
+        asked = {partition: offset + options.shift_by for partition, offset in positions.items()}
     elif target.plan is not None:
         asked = planned(target.plan, partitions)
     else:
         return starts
-    return {one: within(asked[one], starts[one], ends[one]) for one in partitions}
+    return {partition: within(asked[partition], starts[partition], ends[partition]) for partition in partitions}
 
 
 def planned(plan: Mapping[TopicPartition, int], partitions: Sequence[TopicPartition]) -> Offsets:

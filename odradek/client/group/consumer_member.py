@@ -126,7 +126,7 @@ class ConsumerMember:
                 await self._cluster.refresh(self._topics)
             except ClientError as error:
                 logger.warning("the topics of an assignment could not be looked up: %s", error)
-        known = frozenset(one for one in target if one[0] in names)
+        known = frozenset(partition for partition in target if partition[0] in names)
         if known == target:
             self._reconciled = target
         else:

@@ -176,11 +176,11 @@ def show(outcomes: "Sequence[PartitionOutcome]", *, is_dry_run: bool) -> None:
 def _figures(outcomes: "Iterable[PartitionOutcome]") -> list[str]:
     """Segments, bytes, records, rounds and the part of the bytes that was freed, of one partition or of several."""
     done = list(outcomes)
-    before, after = sum(one.bytes_before for one in done), sum(one.bytes_after for one in done)
+    before, after = sum(outcome.bytes_before for outcome in done), sum(outcome.bytes_after for outcome in done)
     return [
-        f"{sum(one.segments_before for one in done)} -> {sum(one.segments_after for one in done)}",
+        f"{sum(outcome.segments_before for outcome in done)} -> {sum(outcome.segments_after for outcome in done)}",
         f"{before} -> {after}",
-        f"{sum(one.records_before for one in done)} -> {sum(one.records_after for one in done)}",
-        str(sum(one.rounds for one in done)),
+        f"{sum(outcome.records_before for outcome in done)} -> {sum(outcome.records_after for outcome in done)}",
+        str(sum(outcome.rounds for outcome in done)),
         f"{(before - after) / before:.0%}" if before else "-",
     ]

@@ -148,7 +148,7 @@ class CompiledSifting:
         for number in numpy.flatnonzero(~is_walked).tolist():
             plain = self._plain(number)
             [self.outcomes[number]] = plain.outcomes
-            self.total = RetentionCounts(*(one + other for one, other in zip(self.total, plain.total, strict=True)))
+            self.total = RetentionCounts(*(count + other for count, other in zip(self.total, plain.total, strict=True)))
 
     def _is_latest(self, latest: Latest) -> Flags:
         """A flag for each row: whether it is the latest record of its key."""

@@ -143,7 +143,7 @@ def _split(
     task: CompactionTask, files: Files, facts: PartitionFacts, error: SegmentOffsetOverflowError, pace: Pace
 ) -> None:
     """Splits the segment with an offset too far from its base offset for the indexes, as Kafka's cleaner does."""
-    segment = [one for one in facts.segments if one.base_offset <= error.offset][-1]
+    segment = [segment for segment in facts.segments if segment.base_offset <= error.offset][-1]
     assert error.offset - segment.base_offset > MAX_RELATIVE_OFFSET, "a group of segments fits into one index"
     recover_swap_files(files, task.directory)  # removes or completes the files of the failed round
     split_overflowed_segment(

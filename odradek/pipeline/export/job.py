@@ -69,7 +69,9 @@ def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult
     options = order.options
     if options.topics.listed:
         found = (find_partitions(directory, options.topics.listed) for directory in expand_paths(options.paths))
-        refuse_missing(options.topics.listed, (one.topic for some in found for one in some), options.paths)
+        refuse_missing(
+            options.topics.listed, (topic_partition.topic for some in found for topic_partition in some), options.paths
+        )
     plan = plan_records(options, Pruning())
     tasks = [
         ExportTask(split, order.output.absolute(), order.compression, options.is_committed_only, order.has_headers)

@@ -98,10 +98,10 @@ def import_topics(arguments: Sequence[str]) -> int:
 
 def _end(order: "ImportOrder", written: "Sequence[WrittenPartition]", given_configs: Sequence[str]) -> int:
     """Prints the summary and adds the topics to the metadata."""
-    topics = sorted({one.topic for one in written})
+    topics = sorted({partition.topic for partition in written})
     for topic in topics:
-        of_topic = [one for one in written if one.topic == topic]
-        records, size = sum(one.records for one in of_topic), sum(one.size for one in of_topic)
+        of_topic = [partition for partition in written if partition.topic == topic]
+        records, size = sum(partition.records for partition in of_topic), sum(partition.size for partition in of_topic)
         print(f"{topic}: {len(of_topic)} partitions, {records} records, {size} bytes")
     configs = [part for text in given_configs for part in ("--config", text)]
     return _make_known(order.directory, topics, configs)

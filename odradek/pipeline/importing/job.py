@@ -143,7 +143,7 @@ def import_rows(
                     write_partition,
                     "odradek import",
                     place=lambda task: f"{task.topic}-{task.partition}",
-                    sizes=[sum(one.size for one in task.spilled) for task in tasks],
+                    sizes=[sum(rows.size for rows in task.spilled) for task in tasks],
                     progress=None if progress is None else lambda done, total: progress("written", done, total),
                     max_workers=order.max_workers,
                 ),
@@ -193,14 +193,14 @@ def _spill(
             max_workers=order.max_workers,
         ),
     )
-    return [one for rows in found for one in rows]
+    return [spilled for rows in found for spilled in rows]
 
 
 def _partitions_of(order: ImportOrder, spilled: Sequence[SpilledRows]) -> dict[str, dict[int, list[SpilledRows]]]:
     """Topic -> partition -> its rows. Includes partitions without rows. Raises ImportRefusedError."""
     topics: dict[str, dict[int, list[SpilledRows]]] = {}
-    for one in spilled:
-        topics.setdefault(one.topic, {}).setdefault(one.partition, []).append(one)
+    for rows in spilled:
+        topics.setdefault(rows.topic, {}).setdefault(rows.partition, []).append(rows)
     for topic, count in order.partition_counts.items():
         highest = max(topics.get(topic, {0: None}))
         if count <= highest:
@@ -290,5 +290,5 @@ def _write_checkpoints(files: Files, directory: Path, written: Sequence[WrittenP
     """
     for name in (RECOVERY_POINT_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT):
         offsets = read_offset_checkpoint(files, directory / name)
-        offsets |= {(one.topic, one.partition): one.log_end_offset for one in written}
+        offsets |= {(partition.topic, partition.partition): partition.log_end_offset for partition in written}
         write_offset_checkpoint(files, directory / name, offsets)

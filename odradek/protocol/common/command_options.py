@@ -67,7 +67,7 @@ def arguments(**settings: Any) -> Any:
 
 def either(*alternatives: Any) -> Any:
     """A field whose value several options set: those of fields such as :func:`option` makes."""
-    declarations = tuple(declaration for one in alternatives for declaration in one.metadata[DECLARED])
+    declarations = tuple(declaration for alternative in alternatives for declaration in alternative.metadata[DECLARED])
     return _declared(declarations, alternatives[0].default)
 
 

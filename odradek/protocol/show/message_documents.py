@@ -111,7 +111,9 @@ def _read_value(layout: Layout, field: FieldSpec, cls: type[Message], version: i
         return _read_element(layout, field, cls, version, value, path)
     if not isinstance(value, list):
         raise ProtocolError("this must be a list", path)
-    return [_read_element(layout, field, cls, version, one, f"{path}[{place}]") for place, one in enumerate(value)]
+    return [
+        _read_element(layout, field, cls, version, element, f"{path}[{place}]") for place, element in enumerate(value)
+    ]
 
 
 def _read_element(layout: Layout, field: FieldSpec, cls: type[Message], version: int, value: Any, path: str) -> Any:

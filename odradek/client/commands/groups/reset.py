@@ -88,7 +88,7 @@ async def new_offsets(
     """The new offset of each partition of a group. Raises CommandError, KafkaError."""
     from ...cluster.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
-    committed = {partition: one.offset for partition, one in (await admin.list_group_offsets(group_id)).items()}
+    committed = {partition: commit.offset for partition, commit in (await admin.list_group_offsets(group_id)).items()}
     wanted = await _partitions(admin, options, group_id, to, committed)
     await _check_partitions(admin, wanted)
     starts = await _offsets(admin, wanted, EARLIEST_TIMESTAMP)

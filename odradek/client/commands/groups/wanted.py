@@ -27,7 +27,9 @@ async def existing_groups(admin: GroupAdmin, group_ids: Sequence[str]) -> dict[s
     try:
         found = await admin.describe_groups(group_ids)
     except AdminError as error:
-        others = {key: one for key, one in error.errors.items() if one.error_code != ErrorCode.GROUP_ID_NOT_FOUND}
+        others = {
+            key: failure for key, failure in error.errors.items() if failure.error_code != ErrorCode.GROUP_ID_NOT_FOUND
+        }
         if others:
             raise AdminError(others, error.results) from None
         found = error.results

@@ -53,7 +53,7 @@ async def known_log_dirs(admin: ReassignAdmin, replicas: Collection[Replica]) ->
     for broker in sorted({replica.broker for replica in replicas}):
         with contextlib.suppress(BrokerConnectionError):
             some = [replica for replica in replicas if replica.broker == broker]
-            found |= {one: place.current for one, place in (await places(admin, some)).items() if place.current}
+            found |= {replica: place.current for replica, place in (await places(admin, some)).items() if place.current}
     return found
 
 

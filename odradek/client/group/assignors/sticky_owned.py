@@ -115,7 +115,7 @@ class Claims:
     @staticmethod
     def earlier_owners(owned: Mapping[str, Owned], order: Iterable[str]) -> dict[TopicPartition, str]:
         """The owner of each partition in the newest generation that is older than the members' highest one."""
-        last = max((_or_none(one.generation) for one in owned.values()), default=NO_GENERATION)
+        last = max((_or_none(ownership.generation) for ownership in owned.values()), default=NO_GENERATION)
         found: dict[TopicPartition, tuple[str, int]] = {}
         for member_id in order:
             generation = _or_none(owned[member_id].generation)

@@ -41,7 +41,7 @@ def audit_groups(
     retention = retention_ms(metadata.broker_configs)
     rows = lag_rows(found, told, retention)
     findings = limited(group_findings(found, rows, told, metadata, retention))
-    return GroupsAudit(rows, [one for facts in found.facts for one in facts.growth], findings)
+    return GroupsAudit(rows, [growth for facts in found.facts for growth in facts.growth], findings)
 
 
 def limited(findings: Sequence[Finding]) -> list[Finding]:

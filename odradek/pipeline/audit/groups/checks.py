@@ -183,16 +183,16 @@ def growth(found: Directories) -> Iterator[Finding]:
     for facts in found.facts:
         replica = found.tasks[OFFSETS_TOPIC, facts.offsets_partition].replica
         place = RecordPlace(str(replica.path), -1, -1)
-        for one in facts.growth:
-            if one.busiest_commits >= MANY_COMMITS and one.busiest_ms < one.busiest_commits * FREQUENT_MS:
-                apart = one.busiest_ms // one.busiest_commits
-                where = f"{one.busiest_topic}-{one.busiest_partition}"
-                detail = f"group {one.group}: {one.busiest_commits} commits of {where}, {apart} ms apart"
-                yield _in_offsets_topic("offset-commits-too-frequent", one.offsets_partition, place, detail)
-            if one.dirty_bytes >= LARGE_DIRTY_BYTES and one.dirty_share >= LARGE_SHARE:
-                share = f"{one.dirty_bytes} bytes, {one.dirty_share:.0%} of the uncleaned part"
-                detail = f"group {one.group}: {share}; mostly {_cause(one)}"
-                yield _in_offsets_topic("offsets-topic-growth", one.offsets_partition, place, detail)
+        for growth in facts.growth:
+            if growth.busiest_commits >= MANY_COMMITS and growth.busiest_ms < growth.busiest_commits * FREQUENT_MS:
+                apart = growth.busiest_ms // growth.busiest_commits
+                where = f"{growth.busiest_topic}-{growth.busiest_partition}"
+                detail = f"group {growth.group}: {growth.busiest_commits} commits of {where}, {apart} ms apart"
+                yield _in_offsets_topic("offset-commits-too-frequent", growth.offsets_partition, place, detail)
+            if growth.dirty_bytes >= LARGE_DIRTY_BYTES and growth.dirty_share >= LARGE_SHARE:
+                share = f"{growth.dirty_bytes} bytes, {growth.dirty_share:.0%} of the uncleaned part"
+                detail = f"group {growth.group}: {share}; mostly {_cause(growth)}"
+                yield _in_offsets_topic("offsets-topic-growth", growth.offsets_partition, place, detail)
 
 
 def _cause(one: GroupGrowth) -> str:
