@@ -10,15 +10,15 @@ import click
 from odradek.protocol.common.command_options import takes
 
 from ..admin.acl_types import EVERY_ACL, AclBinding, AclEntry, ResourcePattern
-from .acl_wanted import (
+from .acl_options import (
     AclOptions,
-    Wanted,
+    AclsByResource,
     WrongUsageError,
+    acls_of_options,
     acls_to_add,
     check_options,
     named_resources,
     principal_named,
-    wanted_acls,
 )
 from .kafka_command import KafkaCommand
 from .node_options import ask
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 def command(options: AclOptions) -> int:
     """Checks the options and runs the action."""
     action = options.action
-    wanted: Wanted = {}
+    acls: AclsByResource = {}
     try:
         check_options(options)
         if action != "list":
-            wanted = acls_to_add(options) if action == "add" else wanted_acls(options)
+            acls = acls_to_add(options) if action == "add" else acls_of_options(options)
         principals = [principal_named(text) for text in options.principal]
     except WrongUsageError as error:
         raise click.UsageError(str(error)) from None
 
     async def work(admin: AclAdmin) -> int:
         if action == "add":
-            await add_acls(admin, wanted, as_json=options.as_json)
+            await add_acls(admin, acls, as_json=options.as_json)
         elif action == "remove":
-            await remove_acls(admin, wanted, force=options.force, as_json=options.as_json)
+            await remove_acls(admin, acls, force=options.force, as_json=options.as_json)
         else:
             await list_acls(admin, named_resources(options), principals, as_json=options.as_json)
         return 0
@@ -65,10 +65,10 @@ def _acl_admin() -> type[AclAdmin]:
     return AclAdmin
 
 
-async def add_acls(admin: AclAdmin, wanted: Wanted, *, as_json: bool) -> None:
+async def add_acls(admin: AclAdmin, acls: AclsByResource, *, as_json: bool) -> None:
     """``--add``: creates the ACLs that do not exist yet."""
     added: list[AclBinding] = []
-    for resource, entries in wanted.items():
+    for resource, entries in acls.items():
         existing = set(await admin.describe_acls(AclBinding(resource, AclEntry())))
         missing = [AclBinding(resource, entry) for entry in entries]
         for binding in [binding for binding in missing if binding in existing]:
@@ -85,10 +85,10 @@ async def add_acls(admin: AclAdmin, wanted: Wanted, *, as_json: bool) -> None:
         print_json([acl_document(binding) for binding in added])
 
 
-async def remove_acls(admin: AclAdmin, wanted: Wanted, *, force: bool, as_json: bool) -> None:
+async def remove_acls(admin: AclAdmin, acls: AclsByResource, *, force: bool, as_json: bool) -> None:
     """``--remove``: asks the user about each resource first, unless ``force``."""
     removed: list[AclBinding] = []
-    for resource, entries in wanted.items():
+    for resource, entries in acls.items():
         question = f"Are you sure you want to delete all ACLs for resource filter `{resource}`? (y/n)"
         if entries:
             question = (
@@ -112,8 +112,8 @@ def confirmed(question: str) -> bool:
 async def list_acls(admin: AclAdmin, resources: list[ResourcePattern], principals: list[str], *, as_json: bool) -> None:
     """``--list``: prints the ACLs of the resources (none: of all). With ``principals``, one list for each of them."""
     found: list[AclBinding] = []
-    for wanted in [AclBinding(resource, AclEntry()) for resource in resources] or [EVERY_ACL]:
-        found += await admin.describe_acls(wanted)
+    for binding_filter in [AclBinding(resource, AclEntry()) for resource in resources] or [EVERY_ACL]:
+        found += await admin.describe_acls(binding_filter)
     found = list(dict.fromkeys(found))
     if as_json:
         print_json(

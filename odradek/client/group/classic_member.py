@@ -164,10 +164,10 @@ class ClassicMembership:
             self.rejoin("the subscription changed while joining")
             return
         assigned = set(joined.partitions)
-        going = [partition for partition in handover.owned if partition not in assigned]
-        if going:
-            await handover.revoke(going)
-            self.rejoin(f"{len(going)} partitions are free for others now")
+        revoked = [partition for partition in handover.owned if partition not in assigned]
+        if revoked:
+            await handover.revoke(revoked)
+            self.rejoin(f"{len(revoked)} partitions are free for others now")
         await handover.assign(joined.partitions)
 
     # Joining, in the background

@@ -13,15 +13,15 @@ from odradek.client.admin.acl_types import (
     PatternType,
     ResourcePattern,
 )
-from odradek.client.commands.acl_wanted import (
+from odradek.client.commands.acl_options import (
     CLUSTER,
     AclOptions,
     WrongUsageError,
+    acls_of_options,
     acls_to_add,
     check_options,
     operation_named,
     operation_names,
-    wanted_acls,
 )
 from odradek.protocol.security.acl_names import known_name
 
@@ -110,7 +110,7 @@ def test_random_options_give_each_pair_of_principal_and_host(seed: int) -> None:
     hosts = [f"10.0.0.{number}" for number in range(chance.randrange(3))]
     operations = chance.sample(OPERATIONS_OF[AclResourceType.TOPIC].split(), 2)
     topics = [f"t{number}" for number in range(chance.randrange(1, 4))]
-    wanted = wanted_acls(
+    wanted = acls_of_options(
         AclOptions(
             remove=True,
             topic=tuple(topics),

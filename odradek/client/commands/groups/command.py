@@ -66,10 +66,10 @@ async def ask(options: GroupOptions, to: ResetTo | None) -> int | None:
 
 async def _ask_about_groups(options: GroupOptions, to: ResetTo | None) -> int | None:
     from .admin import GroupsAdmin
-    from .wanted import wanted_groups
+    from .selection import selected_groups
 
     async with options.connection.admin(GroupsAdmin, options.timeout_ms) as admin:
-        group_ids = await wanted_groups(admin, options)
+        group_ids = await selected_groups(admin, options)
         if options.action == "describe":
             from .describe import describe_groups
 

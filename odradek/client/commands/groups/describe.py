@@ -15,7 +15,7 @@ from ..progress import Progress
 from .documents import members_document, offsets_document, state_document
 from .options import GroupOptions
 from .rebalance import waits
-from .wanted import existing_groups
+from .selection import existing_groups
 
 if TYPE_CHECKING:
     from ...admin.group_descriptions import GroupDescription, MemberDescription

@@ -20,7 +20,7 @@ from ..topic_partitions import parse_topic_partitions, the_partitions
 from .csv import csv_text
 from .options import GroupOptions
 from .reset_target import ResetTo
-from .wanted import existing_groups
+from .selection import existing_groups
 
 if TYPE_CHECKING:
     from ...admin.group_descriptions import GroupDescription

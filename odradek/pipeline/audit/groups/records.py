@@ -20,7 +20,7 @@ from ...tables.group_messages import GroupKind, GroupMessage, commit_key, group_
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
 from .facts import Commit, CommitHistory, GroupFacts, GroupGrowth, LatestGroup, PendingCommit, RecordPlace
-from .record_store import Kept, KeyRecords, RecordStore, records_wanted
+from .record_store import KeptRecord, KeyRecords, RecordStore, records_wanted
 
 UNKNOWN_GROUP = ""
 """The group of records whose key can't be decoded."""
@@ -138,7 +138,7 @@ class GroupRecords:
                 facts.offsets.append(CommitHistory(*commit_key(message.key), self._place(record), []))
 
     def _read_pending(
-        self, producer_id: int, key: bytes, record: Kept, report: PartitionReport, facts: GroupFacts
+        self, producer_id: int, key: bytes, record: KeptRecord, report: PartitionReport, facts: GroupFacts
     ) -> None:
         message = _message(key, record)
         place = self._place(record)
@@ -149,25 +149,25 @@ class GroupRecords:
             where = commit_key(message.key)
             facts.pending.append(PendingCommit(*where, place, value.offset, record.timestamp, producer_id))
 
-    def _place(self, record: Kept) -> RecordPlace:
+    def _place(self, record: KeptRecord) -> RecordPlace:
         segment = self._segments[max(bisect_right(self._bases, record.offset) - 1, 0)]
         return RecordPlace(str(segment.path), record.position, record.offset)
 
 
-def _message(key: bytes, record: Kept) -> GroupMessage:
+def _message(key: bytes, record: KeptRecord) -> GroupMessage:
     return group_message(Record(record.offset, record.timestamp, key, record.value, []))
 
 
-def _committed(message: GroupMessage, key: bytes, latest: list[Kept], place: RecordPlace) -> CommitHistory:
+def _committed(message: GroupMessage, key: bytes, latest: list[KeptRecord], place: RecordPlace) -> CommitHistory:
     """The commits since the last tombstone, and the fields of the last commit."""
     commits: list[Commit] = []
     for record in latest:
         if record.value is None:
             commits = []
             continue
-        one = _message(key, record)
-        if one.fault is None:
-            value = offset_commit_value(one.value)
+        commit = _message(key, record)
+        if commit.fault is None:
+            value = offset_commit_value(commit.value)
             commits.append(Commit(value.commit_timestamp, value.offset))
     last: OffsetCommitValue = offset_commit_value(message.value)
     return CommitHistory(

@@ -27,7 +27,7 @@ from ..admin.acl_types import (
 from .node_options import NodeOptions
 from .running import exactly_one, json_option, timeout_option
 
-Wanted = dict[ResourcePattern, list[AclEntry]]
+AclsByResource = dict[ResourcePattern, list[AclEntry]]
 """Resource -> the ACLs to add or remove. An empty list means all ACLs of the resource."""
 PATTERN_TYPES = [kind.name.lower() for kind in PatternType if kind != PatternType.UNKNOWN]
 CLUSTER = ResourcePattern(AclResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
@@ -163,47 +163,47 @@ def named_resources(options: AclOptions) -> list[ResourcePattern]:
     return list(dict.fromkeys(found))
 
 
-def wanted_acls(options: AclOptions) -> Wanted:
+def acls_of_options(options: AclOptions) -> AclsByResource:
     """The ACLs to add or remove, by resource. Raises WrongUsageError."""
     resources = named_resources(options)
     if not resources:
         raise WrongUsageError(NO_RESOURCE)
-    wanted: Wanted = {}
+    acls: AclsByResource = {}
     if not options.producer and not options.consumer:
         operations = [operation_named(name) for name in options.operation or ("All",)]
-        wanted = {resource: _entries(options, operations) for resource in resources}
+        acls = {resource: _entries(options, operations) for resource in resources}
     if options.producer:
-        wanted.update(_of_types(options, resources, AclResourceType.TOPIC, PRODUCER_ON_TOPIC))
+        acls.update(_of_types(options, resources, AclResourceType.TOPIC, PRODUCER_ON_TOPIC))
         on_ids = _of_types(options, resources, AclResourceType.TRANSACTIONAL_ID, PRODUCER_ON_TRANSACTIONAL_ID)
-        wanted.update(on_ids)
+        acls.update(on_ids)
         if options.idempotent:
-            wanted[CLUSTER] = _entries(options, [AclOperation.IDEMPOTENT_WRITE])
+            acls[CLUSTER] = _entries(options, [AclOperation.IDEMPOTENT_WRITE])
     if options.consumer:
         added = _of_types(options, resources, AclResourceType.TOPIC, CONSUMER_ON_TOPIC)
         added.update(_of_types(options, resources, AclResourceType.GROUP, (AclOperation.READ,)))
         for resource, entries in added.items():
-            wanted[resource] = list(dict.fromkeys([*wanted.get(resource, []), *entries]))
-    _check_operations(wanted)
-    return wanted
+            acls[resource] = list(dict.fromkeys([*acls.get(resource, []), *entries]))
+    _check_operations(acls)
+    return acls
 
 
-def acls_to_add(options: AclOptions) -> Wanted:
+def acls_to_add(options: AclOptions) -> AclsByResource:
     """The ACLs to add, by resource. Raises WrongUsageError."""
     if options.pattern_type in (PatternType.ANY, PatternType.MATCH):
         raise WrongUsageError(
             f"A '--resource-pattern-type' value of '{options.pattern_type.name}' is not valid when adding acls."
         )
-    wanted = wanted_acls(options)
-    if not all(wanted.values()):
+    acls = acls_of_options(options)
+    if not all(acls.values()):
         raise WrongUsageError(NO_PRINCIPAL)
-    return wanted
+    return acls
 
 
 def operation_named(name: str) -> AclOperation:
     """The operation of a name such as ``DescribeConfigs``, in upper or lower case. Raises WrongUsageError."""
-    wanted = name.strip().replace("_", "").upper()
+    acls = name.strip().replace("_", "").upper()
     for operation in AclOperation:
-        if operation.name.replace("_", "") == wanted and operation != AclOperation.UNKNOWN:
+        if operation.name.replace("_", "") == acls and operation != AclOperation.UNKNOWN:
             return operation
     raise WrongUsageError(f"Unknown operation '{name}'; it can be {', '.join(operation_names())}")
 
@@ -218,7 +218,7 @@ def principal_named(text: str) -> str:
 
 def _of_types(
     options: AclOptions, resources: Iterable[ResourcePattern], kind: AclResourceType, operations: Iterable[AclOperation]
-) -> Wanted:
+) -> AclsByResource:
     entries = _entries(options, operations)
     return {resource: list(entries) for resource in resources if resource.resource_type == kind}
 
@@ -226,14 +226,14 @@ def _of_types(
 def _entries(options: AclOptions, operations: Iterable[AclOperation]) -> list[AclEntry]:
     allowed = _hosts(options.allow_host, options.allow_principal)
     denied = _hosts(options.deny_host, options.deny_principal)
-    wanted = list(operations)
+    acls = list(operations)
     entries = [
         AclEntry(principal_named(principal), host, operation, permission)
         for principals, hosts, permission in (
             (options.allow_principal, allowed, AclPermission.ALLOW),
             (options.deny_principal, denied, AclPermission.DENY),
         )
-        for principal, operation, host in product(principals, wanted, hosts)
+        for principal, operation, host in product(principals, acls, hosts)
     ]
     return list(dict.fromkeys(entries))
 
@@ -244,8 +244,8 @@ def _hosts(hosts: tuple[str, ...], principals: tuple[str, ...]) -> list[str]:
     return [ANY_HOST] if principals else []
 
 
-def _check_operations(wanted: Wanted) -> None:
-    for resource, entries in wanted.items():
+def _check_operations(acls: AclsByResource) -> None:
+    for resource, entries in acls.items():
         valid = [*OPERATIONS_OF[resource.resource_type].split(), "ALL"]
         if any(entry.operation.name not in valid for entry in entries):
             raise WrongUsageError(

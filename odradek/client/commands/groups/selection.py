@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .options import GroupOptions
 
 
-async def wanted_groups(admin: GroupAdmin, options: GroupOptions) -> list[str]:
+async def selected_groups(admin: GroupAdmin, options: GroupOptions) -> list[str]:
     """The ids of the groups of ``--group``, or of all consumer groups with ``--all-groups``."""
     if not options.all_groups:
         return list(dict.fromkeys(options.groups))
