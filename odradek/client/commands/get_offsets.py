@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -51,11 +51,20 @@ def parse_time(text: str) -> int:
         ) from None
 
 
-def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
-    """Parses ``TOPIC:FROM-TO,...`` to (topic pattern, first partition, end partition, exclusive).
+class PartitionRule(NamedTuple):
+    """Partitions of the topics that match: from ``first``, before ``end``."""
 
-    Raises UsageError, CommandError.
-    """
+    topic: re.Pattern[str]
+    first: int
+    end: int
+
+    def selects(self, topic: str, partition: int) -> bool:
+        """Whether it selects this partition."""
+        return bool(self.topic.fullmatch(topic)) and self.first <= partition < self.end
+
+
+def partition_filter(text: str) -> list[PartitionRule]:
+    """Parses ``TOPIC:FROM-TO,...``, in which TO is exclusive. Raises UsageError, CommandError."""
     rules = []
     for rule in text.split(","):
         match = re.fullmatch(r"([^:]*)(?::(?:(\d+)|(\d*)-(\d*)))?", rule.strip())
@@ -68,7 +77,7 @@ def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
             bounds = (int(single), int(single) + 1)
         else:
             bounds = (int(first) if first else 0, int(last) if last else 2**31)
-        rules.append((topic_pattern(topic or ".*", "--topic-partitions"), *bounds))
+        rules.append(PartitionRule(topic_pattern(topic or ".*", "--topic-partitions"), *bounds))
     return rules
 
 
@@ -118,7 +127,10 @@ def command(options: GetOffsetsOptions) -> int:
     else:
         numbers = partition_numbers(options.partitions) if options.partitions else None
         pattern = topic_pattern(options.topic or ".*", "--topic")
-        rules = [(pattern, n, n + 1) for n in numbers] if numbers is not None else [(pattern, 0, 2**31)]
+        if numbers is None:
+            rules = [PartitionRule(pattern, 0, 2**31)]
+        else:
+            rules = [PartitionRule(pattern, number, number + 1) for number in numbers]
     timestamp = parse_time(options.time_)
 
     async def work() -> int | None:
@@ -132,13 +144,13 @@ def command(options: GetOffsetsOptions) -> int:
 
 async def print_offsets(
     admin: TopicRecordAdmin,
-    rules: list[tuple[re.Pattern[str], int, int]],
+    rules: list[PartitionRule],
     timestamp: int,
     exclude_internal: bool,
     as_json: bool,
 ) -> int:
     """Prints the offset of each partition. Sends one request for each, so that a failure does not affect the others."""
-    names = [name for name in await admin.list_topics() if any(rule[0].fullmatch(name) for rule in rules)]
+    names = [name for name in await admin.list_topics() if any(rule.topic.fullmatch(name) for rule in rules)]
     if exclude_internal:
         names = [name for name in names if name not in INTERNAL_TOPICS]
     described = await admin.describe_topics(names) if names else {}
@@ -146,7 +158,7 @@ async def print_offsets(
         TopicPartition(name, number)
         for name, topic in described.items()
         for number in sorted(topic.partitions)
-        if any(pattern.fullmatch(name) and first <= number < end for pattern, first, end in rules)
+        if any(rule.selects(name, number) for rule in rules)
     ]
     if not wanted:
         raise CommandError("Could not match any topic-partitions with the specified filters")

@@ -8,6 +8,7 @@ import binascii
 from pathlib import Path
 from typing import NamedTuple
 
+from ..types import ControllerEndpoint
 from .command_config import read_properties
 from .output import topic_id_text
 from .running import CommandError
@@ -19,11 +20,11 @@ UUID_BYTES = 16
 
 
 class NewController(NamedTuple):
-    """The controller to add. ``endpoints``: (listener name, host, port). ``str()`` gives the text of Kafka's tool."""
+    """The controller to add. ``str()`` gives the text of Kafka's tool."""
 
     node_id: int
     directory_id: bytes
-    endpoints: list[tuple[str, str, int]]
+    endpoints: list[ControllerEndpoint]
 
     def __str__(self) -> str:
         texts = [f"{name}://{f'[{host}]' if ':' in host else host}:{port}" for name, host, port in self.endpoints]
@@ -77,7 +78,7 @@ def directory_id_of(text: str) -> bytes:
     return data
 
 
-def controller_endpoints(keys: dict[str, str]) -> list[tuple[str, str, int]]:
+def controller_endpoints(keys: dict[str, str]) -> list[ControllerEndpoint]:
     """The address of each controller listener: the advertised one, otherwise the one that it is bound to.
 
     Raises CommandError.
@@ -97,5 +98,5 @@ def controller_endpoints(keys: dict[str, str]) -> list[tuple[str, str, int]]:
         if name not in addresses:
             raise CommandError(f"Cannot find information about controller listener name: {name}")
         bound_to, number = addresses[name]
-        found.append((name, bound_to or "localhost", number))
+        found.append(ControllerEndpoint(name, bound_to or "localhost", number))
     return found

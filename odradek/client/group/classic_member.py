@@ -46,6 +46,14 @@ class Joined(NamedTuple):
     strategy: str
 
 
+class PreviousAssignment(NamedTuple):
+    """The assignment of the generation before."""
+
+    strategy: str
+    partitions: list[TopicPartition]
+    generation_id: int
+
+
 class ClassicMembership:
     """A consumer's membership in a classic group."""
 
@@ -61,8 +69,8 @@ class ClassicMembership:
         self._joining: asyncio.Task[Joined] | None = None
         self._needs_rejoin = True
         self._reason = ""
-        self._previous: tuple[str, list[TopicPartition], int] | None = None
-        """The last assignment (assignor, partitions, generation), which sticky assignors send in their user data."""
+        self._previous: PreviousAssignment | None = None
+        """The last assignment, which sticky assignors send in their user data."""
         self._shared_out: dict[str, int] | None = None
         """On the leader: topic -> number of partitions at the time of the current assignment. None on others."""
         self.member_id = ""
@@ -159,7 +167,7 @@ class ClassicMembership:
 
         If it revoked some, it joins again, so that the leader can assign them (KIP-429).
         """
-        self._previous = (joined.strategy, joined.partitions, self.generation_id)
+        self._previous = PreviousAssignment(joined.strategy, joined.partitions, self.generation_id)
         if joined.topics != topics:
             self.rejoin("the subscription changed while joining")
             return
@@ -229,7 +237,7 @@ class ClassicMembership:
         if not {"sticky", "cooperative-sticky"}.isdisjoint(self._config.strategies):
             from .assignors.sticky_owned import encode_generation, encode_previous_assignment
 
-            strategy, partitions, generation = self._previous or ("", [], -1)
+            strategy, partitions, generation = self._previous or PreviousAssignment("", [], -1)
             if strategy == "sticky":
                 data["sticky"] = encode_previous_assignment(partitions, generation)
             data["cooperative-sticky"] = encode_generation(generation if strategy == "cooperative-sticky" else -1)

@@ -89,9 +89,18 @@ def expand_paths(paths: Iterable[str]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+class PartitionRange(NamedTuple):
+    """The offsets `[first, end)` of a partition in a log directory, which a read selects."""
+
+    directory: Path
+    partition: PartitionDirectory
+    first: int
+    end: int
+
+
 def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
     """Plans a batch read. Raises LogDirectoryError, OSError, ValueError for a start timestamp after all records."""
-    partitions: list[tuple[Path, PartitionDirectory, int, int]] = []
+    partitions: list[PartitionRange] = []
     unread: list[UnreadPartition] = []
     for directory in expand_paths(options.paths):
         for found in find_partitions(directory, options.topics.listed):
@@ -103,7 +112,7 @@ def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
             if isinstance(planned, str):
                 unread.append(UnreadPartition(str(directory), found.topic, found.partition, planned))
             elif planned is not None:
-                partitions.append((directory, *planned))
+                partitions.append(PartitionRange(directory, *planned))
     return RecordPlan(_packed_splits(partitions, options, pruning), unread)
 
 
@@ -128,19 +137,19 @@ def _with_range(found: PartitionDirectory, options: ReadOptions) -> tuple[Partit
 
 
 def _packed_splits(
-    partitions: Sequence[tuple[Path, PartitionDirectory, int, int]], options: ReadOptions, pruning: Pruning
+    partitions: Sequence[PartitionRange], options: ReadOptions, pruning: Pruning
 ) -> list[tuple[LogSplit, ...]]:
     max_bytes = options.max_partition_bytes
     if options.min_partitions > 1:
-        total = sum(segment.size for _, found, _, _ in partitions for segment in found.segments)
+        total = sum(segment.size for selected in partitions for segment in selected.partition.segments)
         max_bytes = min(max_bytes, max(total // options.min_partitions, LEAST_SPLIT_BYTES))
     before = -1
     while True:
         splits = [
             split
-            for directory, found, first, end in partitions
+            for directory, partition, first, end in partitions
             for split in plan_partition(
-                directory, found, max(first, pruning.first_offset), min(end, pruning.end_offset), max_bytes
+                directory, partition, max(first, pruning.first_offset), min(end, pruning.end_offset), max_bytes
             )
         ]
         packed = pack(splits, lambda split: split.end - split.start, min(max_bytes, PACKED_BYTES))

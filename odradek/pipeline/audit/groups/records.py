@@ -6,6 +6,7 @@ unknown types and versions are counted. Source: Kafka's GroupCoordinatorRecordSe
 
 from bisect import bisect_right
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from odradek.protocol.internal_records.coordinator_serde import CoordinatorRecordType
 from odradek.protocol.internal_records.legacy_offsets import offset_commit_value
@@ -44,6 +45,13 @@ _MEMBER_RECORDS = frozenset(
 )
 
 
+class GroupMembers(NamedTuple):
+    """The number of a group's member records, and the place of the first one."""
+
+    records: int
+    first: RecordPlace
+
+
 class GroupRecords:
     """Collects the decoded records of a partition of the offsets topic. `close` writes the results into the report."""
 
@@ -62,7 +70,7 @@ class GroupRecords:
         pending = self._store.close()
         facts.last_timestamp = self._store.last_timestamp
         report.group_facts = facts
-        members: dict[str, tuple[GroupKind, int, RecordPlace]] = {}
+        members: dict[str, GroupMembers] = {}
         for key, records in self._store.keys.items():
             self._read_key(key, records, report, facts, members)
         self._add_members(facts, members)
@@ -79,7 +87,7 @@ class GroupRecords:
         records: KeyRecords,
         report: PartitionReport,
         facts: GroupFacts,
-        members: dict[str, tuple[GroupKind, int, RecordPlace]],
+        members: dict[str, GroupMembers],
     ) -> None:
         latest = records.latest(records_wanted(key))
         if not latest or latest[-1].value is None:
@@ -94,8 +102,8 @@ class GroupRecords:
         elif message.record_type in _GROUP_RECORDS:
             facts.states.append(_state(message, place))
         elif message.record_type in _MEMBER_RECORDS:
-            kind, count, first = members.get(message.key.group_id, (kind_of(message.key.NAME), 0, place))
-            members[message.key.group_id] = kind, count + 1, first
+            known = members.get(message.key.group_id, GroupMembers(0, place))
+            members[message.key.group_id] = known._replace(records=known.records + 1)
 
     def _report_fault(self, message: GroupMessage, report: PartitionReport, place: RecordPlace, records: int) -> None:
         if not message.is_unknown:
@@ -119,12 +127,12 @@ class GroupRecords:
         else:
             report.findings.append(finding)
 
-    def _add_members(self, facts: GroupFacts, members: dict[str, tuple[GroupKind, int, RecordPlace]]) -> None:
+    def _add_members(self, facts: GroupFacts, members: dict[str, GroupMembers]) -> None:
         by_group = {state.group: state for state in facts.states}
-        for group, (_, count, place) in members.items():
+        for group, (count, first) in members.items():
             state = by_group.get(group)
             if state is None:
-                facts.orphans[group] = place
+                facts.orphans[group] = first
             elif state.kind is not GroupKind.CLASSIC:
                 state.members = count
 
