@@ -91,5 +91,5 @@ class ReassignmentAdmin(AdminBase):
 
 
 def _target(number: int, replicas: Sequence[int] | None) -> AlterPartitionReassignmentsRequest.ReassignablePartition:
-    wanted = None if replicas is None else list(replicas)
-    return AlterPartitionReassignmentsRequest.ReassignablePartition(number, wanted)
+    new_replicas = None if replicas is None else list(replicas)
+    return AlterPartitionReassignmentsRequest.ReassignablePartition(number, new_replicas)

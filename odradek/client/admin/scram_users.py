@@ -95,12 +95,12 @@ class ScramUserAdmin(AdminBase):
         all_or_raise(errors, results)
 
 
-def _upsertion(wanted: ScramUpsertion) -> AlterUserScramCredentialsRequest.ScramCredentialUpsertion:
+def _upsertion(upsertion: ScramUpsertion) -> AlterUserScramCredentialsRequest.ScramCredentialUpsertion:
     """The request's entry for a credential, with the salted password (RFC 5802). Like Kafka without SASLprep."""
-    salt = secrets.token_bytes(SALT_BYTES) if wanted.salt is None else wanted.salt
-    number, hash_name = MECHANISMS[wanted.mechanism]
+    salt = secrets.token_bytes(SALT_BYTES) if upsertion.salt is None else upsertion.salt
+    number, hash_name = MECHANISMS[upsertion.mechanism]
     # pbkdf2_hmac needs at least one iteration. The broker then refuses fewer than 4096.
-    salted = hashlib.pbkdf2_hmac(hash_name, wanted.password.encode(), salt, max(1, wanted.iterations))
+    salted = hashlib.pbkdf2_hmac(hash_name, upsertion.password.encode(), salt, max(1, upsertion.iterations))
     return AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
-        wanted.user, number, wanted.iterations, salt, salted
+        upsertion.user, number, upsertion.iterations, salt, salted
     )

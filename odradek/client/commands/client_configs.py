@@ -116,7 +116,7 @@ def quota(key: str, text: str) -> float:
 
 async def alter_quotas(admin: ClientQuotaAdmin, changes: Changes) -> None:
     """Changes quotas. Raises CommandError if a quota to delete is not set."""
-    wanted = {key: quota(key, text) for key, text in changes.to_set.items()}
+    set_quotas = {key: quota(key, text) for key, text in changes.to_set.items()}
     if changes.to_delete:
         found = await admin.describe_client_quotas(filters_of(changes.entity), strict=True)
         own = found[0].values if found else {}
@@ -124,7 +124,7 @@ async def alter_quotas(admin: ClientQuotaAdmin, changes: Changes) -> None:
         if missing:
             raise CommandError(f"Invalid config(s): {','.join(missing)}")
     entity = {KINDS[part.type]: part.name or None for part in changes.entity}
-    await admin.alter_client_quotas(entity, set_quotas=wanted, delete_quotas=changes.to_delete)
+    await admin.alter_client_quotas(entity, set_quotas=set_quotas, delete_quotas=changes.to_delete)
 
 
 def upsertions_of(changes: Changes) -> list[ScramUpsertion]:

@@ -316,8 +316,8 @@ def _shown(value: str | None) -> str:
 
 def is_own(entry: ConfigEntry, entity_type: str, name: str) -> bool:
     """Whether the configuration is set on the entity itself and not inherited."""
-    wanted = DEFAULT_BROKER_SOURCE if entity_type == "broker" and not name else OWN_SOURCES[entity_type]
-    return entry.source == wanted
+    own_source = DEFAULT_BROKER_SOURCE if entity_type == "broker" and not name else OWN_SOURCES[entity_type]
+    return entry.source == own_source
 
 
 def config_document(entry: ConfigEntry) -> object:

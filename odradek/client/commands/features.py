@@ -150,8 +150,8 @@ class DowngradeOptions:
 def downgrade(options: DowngradeOptions) -> int:
     """``downgrade``: lowers levels of features. Returns the exit code."""
     levels = wanted_levels(options.levels, leaves_out_zero=False)
-    wanted = FeatureChange("downgrade", options.dry_run, options.unsafe)
-    return change(wanted, levels, options.nodes, options.timeout_ms)
+    feature_change = FeatureChange("downgrade", options.dry_run, options.unsafe)
+    return change(feature_change, levels, options.nodes, options.timeout_ms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,8 +170,8 @@ class DisableOptions:
 def disable(options: DisableOptions) -> int:
     """``disable``: sets the levels of features to 0. Returns the exit code."""
     _refuse_repeated(list(options.features))
-    wanted = FeatureChange("disable", options.dry_run, options.unsafe)
-    return change(wanted, dict.fromkeys(options.features, 0), options.nodes, options.timeout_ms)
+    feature_change = FeatureChange("disable", options.dry_run, options.unsafe)
+    return change(feature_change, dict.fromkeys(options.features, 0), options.nodes, options.timeout_ms)
 
 
 def _refuse_repeated(names: list[str]) -> None:

@@ -154,17 +154,17 @@ async def print_offsets(
     if exclude_internal:
         names = [name for name in names if name not in INTERNAL_TOPICS]
     described = await admin.describe_topics(names) if names else {}
-    wanted = [
+    selected = [
         TopicPartition(name, number)
         for name, topic in described.items()
         for number in sorted(topic.partitions)
         if any(rule.selects(name, number) for rule in rules)
     ]
-    if not wanted:
+    if not selected:
         raise CommandError("Could not match any topic-partitions with the specified filters")
     failed = False
     documents = []
-    for partition in wanted:
+    for partition in selected:
         try:
             found = (await admin.list_offsets({partition: timestamp}))[partition]
         except KafkaError as error:

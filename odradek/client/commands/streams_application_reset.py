@@ -242,11 +242,11 @@ async def reset_offsets(admin: GroupsAdmin, options: ResetOptions, target: Targe
     if options.topics_to_end:
         click.echo(f"Seek-to-end for intermediate topics {listed(options.topics_to_end)}")
     exit_code = 0
-    for kind, wanted, label in (
+    for kind, topics_of_kind, label in (
         ("input", options.topics_to_reset, "Topic: "),
         ("intermediate", options.topics_to_end, "Topic:"),
     ):
-        missing = [name for name in wanted if name not in topics]
+        missing = [name for name in topics_of_kind if name not in topics]
         if missing:
             click.echo(f"Following {kind} topics are not found, skipping them")
             click.echo("\n".join(label + name for name in missing))

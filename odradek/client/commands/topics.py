@@ -231,8 +231,8 @@ async def matching_topics(admin: TopicAdmin, options: TopicOptions, *, must_exis
     if options.exclude_internal:
         names = [name for name in names if name not in INTERNAL_TOPICS]
     if options.topic:
-        wanted = topic_pattern(options.topic, "--topic")
-        names = [name for name in names if wanted.fullmatch(name)]
+        pattern = topic_pattern(options.topic, "--topic")
+        names = [name for name in names if pattern.fullmatch(name)]
         if must_exist and not names and not options.if_exists:
             raise CommandError(f"Topic '{options.topic}' does not exist as expected; 'odradek topics --list' shows all")
     return names
@@ -246,9 +246,9 @@ async def alter_topics(admin: TopicAdmin, options: TopicOptions) -> None:
         return
     assignments: dict[str, list[list[int]]] = {}
     if options.replica_assignment:
-        wanted = parse_replica_assignment(options.replica_assignment)
+        replicas_of_partition = parse_replica_assignment(options.replica_assignment)
         for name, topic in (await admin.describe_topics(names)).items():
-            assignments[name] = list(wanted.values())[len(topic.partitions) :]
+            assignments[name] = list(replicas_of_partition.values())[len(topic.partitions) :]
     await admin.create_partitions(dict.fromkeys(names, options.partitions), assignments)
     if options.as_json:
         print_json([{"name": name, "partitions": options.partitions} for name in names])

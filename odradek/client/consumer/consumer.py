@@ -332,13 +332,13 @@ class Consumer(ConsumerBase):
         The task and the callback get the result; RetriableCommitError means that a retry may succeed.
         Raises ConfigurationError without a group.
         """
-        wanted = self._subscription.consumed() if offsets is None else to_commit(offsets)
-        return self._started_group().commits.commit_async(wanted, callback)
+        positions = self._subscription.consumed() if offsets is None else to_commit(offsets)
+        return self._started_group().commits.commit_async(positions, callback)
 
     async def committed(self, *partitions: TopicPartition) -> dict[TopicPartition, OffsetAndMetadata]:
         """The group's committed offsets of the partitions (default: all assigned), as far as they have one."""
-        wanted = [TopicPartition(*partition) for partition in partitions] or list(self._subscription.assigned)
-        return await self._started_group().fetch_committed(wanted)
+        chosen = [TopicPartition(*partition) for partition in partitions] or list(self._subscription.assigned)
+        return await self._started_group().fetch_committed(chosen)
 
     def group_metadata(self) -> GroupMetadata:
         """The consumer's group, member id and generation, for a producer's ``send_offsets_to_transaction``."""

@@ -282,9 +282,11 @@ class Producer:
         ``group`` is the consumer's ``group_metadata()``. With a group id only, the coordinator cannot refuse offsets of
         a consumer that has lost its partitions. Raises KafkaError.
         """
-        wanted = {p: OffsetAndMetadata(offset) if isinstance(offset, int) else offset for p, offset in offsets.items()}
+        positions = {
+            p: OffsetAndMetadata(offset) if isinstance(offset, int) else offset for p, offset in offsets.items()
+        }
         metadata = GroupMetadata(group) if isinstance(group, str) else group
-        await self._transactional().send_offsets(wanted, metadata)
+        await self._transactional().send_offsets(positions, metadata)
 
     async def commit_transaction(self) -> None:
         """Sends the queued records, waits for their acknowledgement and commits the transaction.

@@ -109,9 +109,9 @@ def _rows(split: LogSplit, reading: Reading) -> Iterator[Any]:
             if not _is_behind_the_log(chunk, found.part):
                 yield _fault(chunk, found.part.segment)
             continue
-        wanted = (chunk.last_offsets >= split.first_offset) & (chunk.column("base_offset") < split.end_offset)
-        wanted &= ~chunk.is_control & (chunk.column("max_timestamp") >= reading.first_timestamp)
-        yield from _decoded(chunk, wanted & ~is_aborted(chunk, aborted), names, split, found.part.segment)
+        is_selected = (chunk.last_offsets >= split.first_offset) & (chunk.column("base_offset") < split.end_offset)
+        is_selected &= ~chunk.is_control & (chunk.column("max_timestamp") >= reading.first_timestamp)
+        yield from _decoded(chunk, is_selected & ~is_aborted(chunk, aborted), names, split, found.part.segment)
 
 
 def _where_it_is_now(split: LogSplit) -> list[LogPart]:
@@ -154,14 +154,14 @@ def _fault(damage: Damage, segment: SegmentFile) -> _Fault:
 
 
 def _decoded(
-    chunk: BatchTable, wanted: Flags, names: Sequence[str], split: LogSplit, segment: SegmentFile
+    chunk: BatchTable, is_selected: Flags, names: Sequence[str], split: LogSplit, segment: SegmentFile
 ) -> Iterator[Any]:
-    """Yields the records of wanted batches that are in the split's offsets, and the faults of damaged batches."""
+    """Yields the records of selected batches that are in the split's offsets, and the faults of damaged batches."""
     matches, damaged = check_crcs(chunk)
     for damage in damaged:
         if split.first_offset <= damage.base_offset < split.end_offset:
             yield _fault(damage, segment)
-    for item in decode_chunk(chunk, wanted & matches, columns=names):
+    for item in decode_chunk(chunk, is_selected & matches, columns=names):
         if isinstance(item, Damage):
             yield _fault(item, segment)
             continue

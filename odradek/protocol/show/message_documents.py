@@ -126,8 +126,8 @@ def _read_element(layout: Layout, field: FieldSpec, cls: type[Message], version:
         return _bytes_of(value, path, size=16)
     if kind in ("bytes", "records"):
         return _bytes_of(value, path)
-    wanted = {"bool": (bool,), "string": (str,), "float64": (float, int)}.get(kind, (int,))
-    if not isinstance(value, wanted) or (isinstance(value, bool) and kind != "bool"):
+    types = {"bool": (bool,), "string": (str,), "float64": (float, int)}.get(kind, (int,))
+    if not isinstance(value, types) or (isinstance(value, bool) and kind != "bool"):
         raise ProtocolError(f"this must be a {kind}, not {value!r:.100}", path)
     return value
 

@@ -95,13 +95,13 @@ async def _wanted(
         if not committed:
             raise CommandError(f"group '{group_id}' has no committed offsets to delete")
         return committed, {}
-    wanted = parse_topic_partitions(options.topics)
-    whole = [topic for topic, numbers in wanted.items() if numbers is None]
+    numbers_of_topic = parse_topic_partitions(options.topics)
+    whole = [topic for topic, numbers in numbers_of_topic.items() if numbers is None]
     existing = set(await admin.list_topics()) if whole else set()
     described = await admin.describe_topics(existing.intersection(whole)) if whole else {}
     partitions: list[TopicPartition] = []
     statuses: dict[TopicPartition, str] = {}
-    for topic, numbers in wanted.items():
+    for topic, numbers in numbers_of_topic.items():
         if numbers is not None:
             partitions += [TopicPartition(topic, number) for number in numbers]
         elif topic in described:

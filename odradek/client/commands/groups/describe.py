@@ -35,10 +35,10 @@ async def describe_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: 
     """``--describe``, sorted by group. Prints an error for each group that does not exist, and goes on."""
     exit_code = 0
     documents: list[object] = []
-    wanted = sorted(set(group_ids))
-    with Progress("groups", len(wanted)) as progress:
-        for start in range(0, len(wanted), GROUPS_AT_A_TIME):
-            part = wanted[start : start + GROUPS_AT_A_TIME]
+    unique_ids = sorted(set(group_ids))
+    with Progress("groups", len(unique_ids)) as progress:
+        for start in range(0, len(unique_ids), GROUPS_AT_A_TIME):
+            part = unique_ids[start : start + GROUPS_AT_A_TIME]
             found = await existing_groups(admin, part)
             rows = await _offset_rows(admin, options, found)
             progress.clear()

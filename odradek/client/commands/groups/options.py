@@ -114,7 +114,7 @@ class GroupOptions:
             "--share": self.share,
             "--streams": self.streams,
         }
-        return [flag for flag, wanted in given.items() if wanted]
+        return [flag for flag, is_given in given.items() if is_given]
 
 
 def check(options: GroupOptions) -> None:
@@ -172,7 +172,7 @@ def _check_reset(options: GroupOptions) -> None:
 def named(text: str, names: tuple[str, ...], what: str) -> list[str]:
     """Parses a comma-separated list of ``names``, ignoring case. Raises UsageError, which has the valid names."""
     known = {name.lower(): name for name in names}
-    wanted = [part.strip() for part in text.split(",") if part.strip()]
-    if any(part.lower() not in known for part in wanted):
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if any(part.lower() not in known for part in parts):
         raise click.UsageError(f"Invalid {what} list '{text}'. Valid {what}s are: {', '.join(names)}")
-    return [known[part.lower()] for part in wanted]
+    return [known[part.lower()] for part in parts]

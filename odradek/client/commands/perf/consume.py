@@ -141,7 +141,7 @@ def consume(options: PerfConsumeOptions) -> int:
 
 
 async def consume_records(consumer: CountingConsumer, options: PerfConsumeOptions, stats: ConsumeStats) -> None:
-    """Reads until the wanted number of records has arrived, or none for the timeout. Prints the statistics."""
+    """Reads until the expected number of records has arrived, or none for the timeout. Prints the statistics."""
     import asyncio
 
     from ...consumer.consumer import RebalanceListener
@@ -166,17 +166,17 @@ async def consume_records(consumer: CountingConsumer, options: PerfConsumeOption
     consumer.subscribe(await topics_of(consumer, options), Rebalances())
     now = asyncio.get_running_loop().time
     polls, last_s = Latencies(), now()
-    wanted = options.num_records or 0
-    while stats.count < wanted and (now() - last_s) * 1000 <= options.timeout_ms:
+    expected = options.num_records or 0
+    while stats.count < expected and (now() - last_s) * 1000 <= options.timeout_ms:
         begin_s = now()
-        count, size = await consumer.poll_counts(POLL_MS, wanted - stats.count)
+        count, size = await consumer.poll_counts(POLL_MS, expected - stats.count)
         if count:
             last_s = now()
             polls.add((last_s - begin_s) * 1000)
         line = stats.add(count, size, clock_ms())
         if line is not None and options.detailed:
             click.echo(line)
-    if stats.count < wanted:
+    if stats.count < expected:
         click.echo(
             "WARNING: Exiting before consuming the expected number of records: timeout "
             f"({options.timeout_ms} ms) exceeded. You can use the --timeout option to increase the timeout."

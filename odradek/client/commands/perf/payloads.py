@@ -32,11 +32,11 @@ def random_letters(size: int, random: Random) -> Values:
     letters = random.randbytes(count * size).translate(LETTERS)
     pool = [letters[at * size : (at + 1) * size] for at in range(count)]
 
-    def values(first: int, wanted: int) -> Sequence[bytes]:
+    def values(first: int, most: int) -> Sequence[bytes]:
         begin = first % count
-        taken = pool[begin : begin + wanted]
-        while len(taken) < wanted:
-            taken += pool[: wanted - len(taken)]
+        taken = pool[begin : begin + most]
+        while len(taken) < most:
+            taken += pool[: most - len(taken)]
         return taken
 
     return Values(size, values)

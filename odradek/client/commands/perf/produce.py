@@ -204,11 +204,11 @@ class ProduceRun:
             if sent == options.warmup_records and sent:
                 self._steady = ProduceStats(self._now_ms(), test.options.reporting_interval, steady=True)
                 self._stats.quiet = True
-            wanted = min(
+            room = min(
                 self._together,
                 (options.warmup_records if sent < options.warmup_records else options.num_records) - sent,
             )
-            count = await self._allowed(wanted, sent, start_s)
+            count = await self._allowed(room, sent, start_s)
             values = self._values.take(sent, count)
             await self._send(values)
             sent += count
@@ -221,8 +221,8 @@ class ProduceRun:
         self._print()
         return 1 if self._failed else 0
 
-    async def _allowed(self, wanted: int, sent: int, start_s: float) -> int:
-        """Waits until the throughput limit allows a record. Returns the number allowed now, at most ``wanted``.
+    async def _allowed(self, most: int, sent: int, start_s: float) -> int:
+        """Waits until the throughput limit allows a record. Returns the number allowed now, at most ``most``.
 
         It yields to the event loop now and then, so that the producer can send.
         """
@@ -232,10 +232,10 @@ class ProduceRun:
             self._calls += 1
             if self._calls % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
-            return wanted
+            return most
         pause_s = start_s + (sent + 1) / self._test.options.throughput - self._now_s()
         await asyncio.sleep(max(SHORTEST_PAUSE_S, pause_s) if pause_s > 0 else 0)
-        return min(wanted, max(1, int((self._now_s() - start_s) * self._test.options.throughput) - sent))
+        return min(most, max(1, int((self._now_s() - start_s) * self._test.options.throughput) - sent))
 
     async def _send(self, values: Sequence[bytes]) -> None:
         """Queues records. Their latency begins here, before the producer may wait for memory, as in Kafka's tool."""

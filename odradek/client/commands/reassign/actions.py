@@ -77,17 +77,17 @@ async def verify(admin: ReassignAdmin, plan: ReassignmentPlan, *, preserve_throt
     under_way = await admin.list_partition_reassignments()
     current = await current_replicas(admin, {part.topic for part, _ in plan.entries if part not in under_way})
     click.echo("Status of partition reassignment:")
-    for partition, wanted in sorted(plan.partitions.items()):
+    for partition, planned in sorted(plan.partitions.items()):
         if partition in under_way:
             click.echo(f"Reassignment of partition {partition} is still in progress.")
             continue
         replicas = list(current.get(partition.topic, {}).get(partition.partition, ()))
-        if replicas == wanted:
+        if replicas == planned:
             click.echo(f"Reassignment of partition {partition} is completed.")
         else:
             click.echo(
                 f"There is no active reassignment of partition {partition}, "
-                f"but replica set is {listed(replicas)} rather than {listed(wanted)}."
+                f"but replica set is {listed(replicas)} rather than {listed(planned)}."
             )
     found = await places(admin, plan.log_dirs)
     # Kafka's tool prints an empty line if the plan names no log directory.

@@ -119,12 +119,12 @@ def list_(options: ListOptions) -> int:
     """``list``: prints the transactions that match. Returns the exit code."""
     from .show import check_states, print_list
 
-    wanted = check_states(options.states)
+    states = check_states(options.states)
     return ask(
         options.common,
         lambda admin, as_json: print_list(
             admin,
-            states=wanted,
+            states=states,
             producer_ids=options.producer_ids,
             running_longer_than_ms=options.duration_filter,
             transactional_id_pattern=options.transactional_id_pattern,

@@ -136,9 +136,9 @@ class VerifyReader:
         texts, positions = {}, self._consumer.positions()
         for partition, begin in self._begins.items():
             position = positions.get(partition, begin)
-            wanted = max(ends.get(partition, begin), self._checker.owed_until(partition.partition))
-            if position < wanted:
-                texts[partition] = f"read up to offset {position} of {wanted}{self._because()}"
+            owed = max(ends.get(partition, begin), self._checker.owed_until(partition.partition))
+            if position < owed:
+                texts[partition] = f"read up to offset {position} of {owed}{self._because()}"
         return texts
 
     def _because(self) -> str:

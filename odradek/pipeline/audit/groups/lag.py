@@ -69,11 +69,11 @@ def look_ups_of(found: Directories, *, is_past: bool) -> dict[TopicPartition, Lo
         if report is None or (last >= report.log_end_offset and not is_past and committed.leader_epoch < 0):
             continue
         look_ups = times.setdefault(key, set())
-        wanted = offsets.setdefault(key, set())
+        offsets_there = offsets.setdefault(key, set())
         if last < report.log_end_offset:
             look_ups.update(commit.timestamp for commit in committed.commits)
             look_ups.add(found.moment_ms - RECENT_MS)
-            wanted.add(max(last, report.log_start_offset))
+            offsets_there.add(max(last, report.log_start_offset))
         if is_past:
             look_ups.add(found.moment_ms)
     return {
