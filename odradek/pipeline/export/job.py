@@ -14,8 +14,7 @@ from pathlib import Path
 from ..directories.log_directories import find_partitions, refuse_missing
 from ..engine.engines import run_tasks
 from ..engine.job import Job
-from ..reading.options import ReadOptions
-from ..reading.pruning import Pruning
+from ..reading.options import Pruning, ReadOptions
 from ..reading.splits import expand_paths, plan_records
 from .parquet_files import TEMPORARY_SUFFIX
 from .tasks import Exported, ExportTask, export_split

@@ -111,7 +111,7 @@ def _import(order: "ImportOrder", before_naming: Callable[[], None]) -> "list[Wr
     """The written partitions; None if the import was refused, with a printed reason."""
     from rich.console import Console
 
-    from .errors import ImportRefusedError
+    from .inputs import ImportRefusedError
     from .job import import_rows
 
     console = Console(stderr=True, markup=False)

@@ -36,10 +36,9 @@ from ..directories.metadata_reader import read_cluster_metadata
 from ..engine.engines import LOCAL, run_tasks
 from ..engine.job import Job
 from .batches import encode_rows
-from .errors import ImportRefusedError
-from .inputs import InputPart, input_parts
+from .input_rows import USUAL_SIZES, ImportSizes
+from .inputs import ImportRefusedError, InputPart, input_parts
 from .partition_files import PartitionFiles, WrittenPartition
-from .sizes import USUAL_SIZES, ImportSizes
 from .spill import SpilledRows, SpillTask, read_spilled, spill
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")

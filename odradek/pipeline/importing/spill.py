@@ -14,12 +14,10 @@ import numpy
 import pyarrow as pa
 import pyarrow.compute
 
-from .errors import ImportRefusedError
-from .input_rows import read_part
-from .inputs import InputPart
+from .input_rows import ImportSizes, read_part
+from .inputs import ImportRefusedError, InputPart
 from .partitioning import partitions_of
 from .row_buffers import ROW_SCHEMA
-from .sizes import ImportSizes
 
 
 @dataclass(frozen=True, slots=True)

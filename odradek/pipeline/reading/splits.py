@@ -24,9 +24,8 @@ from ..directories.log_directories import (
 from ..directories.restarts import MOST_RESTARTS, attempts
 from .isolation import last_stable_offset
 from .offset_options import EARLIEST, LATEST, Bound
-from .options import ReadOptions
+from .options import Pruning, ReadOptions
 from .positions import first_offset_at, position_before
-from .pruning import Pruning
 from .timestamps import offset_for_timestamp
 
 PACKED_BYTES = 16 << 20
