@@ -21,7 +21,7 @@ from .exchange import Exchange, PendingRequest
 
 if TYPE_CHECKING:
     from ..security.login import Logins
-    from ..security.secured import Secured
+    from ..security.secured import ConnectionSecurity
 
 Response = TypeVar("Response", bound=Message)
 
@@ -77,7 +77,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
         connection_timeout_ms: float = 10_000,
         send_buffer_bytes: int = -1,
         receive_buffer_bytes: int = -1,
-        secured: "Secured | None" = None,
+        secured: "ConnectionSecurity | None" = None,
     ) -> "BrokerConnection":
         """Connects, negotiates API versions, authenticates. Buffer sizes of -1 are the system's defaults.
 

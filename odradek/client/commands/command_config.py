@@ -22,7 +22,7 @@ from odradek.protocol.java.properties import decode_properties, parse_properties
 from .running import CommandError, bootstrap_option, key_values
 
 if TYPE_CHECKING:
-    from ..security.secured import Secured
+    from ..security.secured import ConnectionSecurity
 
 
 Admin = TypeVar("Admin")
@@ -239,7 +239,7 @@ class AdminSettings(NamedTuple):
     default_api_timeout_ms: float = 30_000
     retry_backoff_ms: float = 100
     retry_backoff_max_ms: float = 1_000
-    security: Secured | None = None
+    security: ConnectionSecurity | None = None
 
 
 def admin_settings(path: str | None, timeout_ms: int) -> AdminSettings:
@@ -323,7 +323,7 @@ def read_properties(text: str) -> dict[str, str]:
     return {entry.key: entry.value for entry in parse_properties(text)}
 
 
-def security_settings(given: dict[str, GivenSetting]) -> Secured | None:
+def security_settings(given: dict[str, GivenSetting]) -> ConnectionSecurity | None:
     """Removes the security keys from ``given`` and returns the client's security; None for PLAINTEXT.
 
     Raises CommandError, whose message shows no values.

@@ -51,7 +51,7 @@ SHOWN_ERRORS = 10
 
 
 @dataclass(slots=True)
-class Tally:
+class SendOutcome:
     """The outcome of the records: the number of acknowledged ones, and the error of each failed one."""
 
     acknowledged: int = 0
@@ -194,7 +194,7 @@ def command(options: ProduceOptions) -> int:
     given = client_settings(PRODUCER, options.command_config, options.command_properties)
     flags = {name: getattr(options, name) for name in PRODUCER_FLAGS}
     settings = under_flags({"client_id": "console-producer", **given}, **flags)
-    return run(lambda: send_and_report(settings, options, RecordParts(line_format, headers)))
+    return run(lambda: send_and_report(settings, options, LineParts(line_format, headers)))
 
 
 def the_line_format(options: ProduceOptions) -> LineFormat:
@@ -207,14 +207,14 @@ def the_line_format(options: ProduceOptions) -> LineFormat:
         raise click.UsageError(str(error)) from None
 
 
-class RecordParts(NamedTuple):
+class LineParts(NamedTuple):
     """How a line becomes a record: its format, and the headers of every record."""
 
     line_format: LineFormat
     headers: list[Header]
 
 
-async def send_and_report(settings: Mapping[str, Any], options: ProduceOptions, parts: RecordParts) -> int:
+async def send_and_report(settings: Mapping[str, Any], options: ProduceOptions, parts: LineParts) -> int:
     """Sends the input and prints the outcome. ``settings``: the producer's other arguments. Returns the exit code."""
     from ..producer.producer import Producer
 
@@ -222,11 +222,11 @@ async def send_and_report(settings: Mapping[str, Any], options: ProduceOptions, 
         return report(await send_lines(producer, options, parts))
 
 
-async def send_lines(producer: Producer, options: ProduceOptions, parts: RecordParts) -> Tally:
+async def send_lines(producer: Producer, options: ProduceOptions, parts: LineParts) -> SendOutcome:
     """Sends a record for each line, or one tombstone. Returns the outcome. Raises CommandError for a malformed line."""
     import asyncio
 
-    tally = Tally()
+    tally = SendOutcome()
     source = sys.stdin.buffer if options.file_ is None else options.file_
     prompt = options.file_ is None and not options.tombstone and sys.stdin.isatty()
     number = 0
@@ -250,7 +250,7 @@ async def send_lines(producer: Producer, options: ProduceOptions, parts: RecordP
     return tally
 
 
-def note(done: asyncio.Future[RecordMetadata], tally: Tally, as_json: bool) -> None:
+def note(done: asyncio.Future[RecordMetadata], tally: SendOutcome, as_json: bool) -> None:
     """Counts an acknowledgement or error; with JSON prints the record's position."""
     if done.cancelled():
         return
@@ -277,7 +277,7 @@ def document_of(metadata: RecordMetadata) -> dict[str, Any]:
     }
 
 
-def report(tally: Tally) -> int:
+def report(tally: SendOutcome) -> int:
     """Prints the records that failed. Returns the exit code."""
     for error in tally.errors[:SHOWN_ERRORS]:
         click.echo(f"odradek produce: {error}", err=True)

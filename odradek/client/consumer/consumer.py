@@ -30,7 +30,7 @@ from .upkeep import Upkeep
 if TYPE_CHECKING:
     from ..group.group import Group
     from ..group.offset_commits import CommitCallback
-    from ..security.secured import Secured
+    from ..security.secured import ConnectionSecurity
 
 __all__ = ["Consumer", "RebalanceListener"]
 
@@ -73,7 +73,7 @@ class Consumer(ConsumerBase):
         retry_backoff_max_ms: float = 1_000,
         metadata_max_age_ms: float = 300_000,
         receive_buffer_bytes: int = -1,
-        security: "Secured | Mapping[str, str] | None" = None,
+        security: "ConnectionSecurity | Mapping[str, str] | None" = None,
     ) -> None:
         """``enable_auto_commit`` defaults to True with a ``group_id``, to False without. Raises ConfigurationError."""
         self._group_config = group_config(

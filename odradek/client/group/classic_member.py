@@ -38,7 +38,7 @@ JOIN_GRACE_MS = 5_000
 MEMBERSHIP_LOST = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
 
 
-class Joined(NamedTuple):
+class JoinResult(NamedTuple):
     """The result of a join: the topics in its JoinGroup, the assigned partitions, the assignor."""
 
     topics: frozenset[str]
@@ -66,7 +66,7 @@ class ClassicMembership:
         self._config = config
         self._changed = changed
         self._heartbeats = ClassicHeartbeats(cluster, coordinator, config, self)
-        self._joining: asyncio.Task[Joined] | None = None
+        self._joining: asyncio.Task[JoinResult] | None = None
         self._needs_rejoin = True
         self._reason = ""
         self._previous: PreviousAssignment | None = None
@@ -162,7 +162,7 @@ class ClassicMembership:
         else:
             await handover.revoke(handover.owned)
 
-    async def _complete(self, joined: Joined, topics: frozenset[str], handover: Handover) -> None:
+    async def _complete(self, joined: JoinResult, topics: frozenset[str], handover: Handover) -> None:
         """After a join: revokes the partitions that move to other members, then assigns the new ones.
 
         If it revoked some, it joins again, so that the leader can assign them (KIP-429).
@@ -180,7 +180,7 @@ class ClassicMembership:
 
     # Joining, in the background
 
-    async def _join(self, topics: frozenset[str], owned: Sequence[TopicPartition]) -> Joined:
+    async def _join(self, topics: frozenset[str], owned: Sequence[TopicPartition]) -> JoinResult:
         """Sends JoinGroup and SyncGroup, with retries, until the member has an assignment."""
         attempts = 0
         while True:
@@ -197,7 +197,7 @@ class ClassicMembership:
                 self._coordinator.forget()
             else:
                 self._heartbeats.start()
-                return Joined(topics, partitions, joined.protocol_name or "")
+                return JoinResult(topics, partitions, joined.protocol_name or "")
             await asyncio.sleep(self._cluster.backoff_s(attempts))
             attempts += 1
 

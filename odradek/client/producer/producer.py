@@ -38,7 +38,7 @@ from .producer_identity import ProducerIdentity
 from .sender import Sender, SenderConfig
 
 if TYPE_CHECKING:
-    from ..security.secured import Secured
+    from ..security.secured import ConnectionSecurity
     from .transactions import Transactions
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class Producer:
         partitioner_adaptive_partitioning_enable: bool = True,
         transactional_id: str | None = None,
         transaction_timeout_ms: int = 60_000,
-        security: "Secured | Mapping[str, str] | None" = None,
+        security: "ConnectionSecurity | Mapping[str, str] | None" = None,
     ) -> None:
         """``enable_idempotence`` is on by default if ``acks`` and ``retries`` allow it. Raises ConfigurationError."""
         settings = delivery(

@@ -18,7 +18,7 @@ KNOWN_ATTRIBUTES = 0x7F
 CODECS = len(CompressionType)
 
 
-class BatchPlace(NamedTuple):
+class BatchLocation(NamedTuple):
     """Where a batch is: the path of its segment, the position in bytes, and the first offset that matters."""
 
     file: str

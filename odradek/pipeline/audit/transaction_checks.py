@@ -17,7 +17,7 @@ from odradek.storage.files.file_names import TRANSACTION_INDEX_SUFFIX, segment_p
 from odradek.storage.segment.transaction_index import TransactionIndex
 
 from ..directories.log_directories import SegmentFile
-from .chunk_batches import TRANSACTIONAL, BatchPlace, ChunkBatches
+from .chunk_batches import TRANSACTIONAL, BatchLocation, ChunkBatches
 from .tasks import AuditTask, PartitionReport
 from .whole_files import read_whole
 
@@ -38,7 +38,7 @@ class _OngoingTransaction:
     first_offset: int
     epoch: int
     last_timestamp: int
-    kept: BatchPlace | None
+    kept: BatchLocation | None
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ class TransactionChecks:
             found = self._open[producer_id] = _OngoingTransaction(*place, epoch, -1, None)
         found.last_timestamp = max(found.last_timestamp, int(batches.max_timestamps[index]))
         if found.kept is None and batches.counts[index] > 0:
-            found.kept = BatchPlace(str(batches.segment.path), int(batches.places[index]), offset)
+            found.kept = BatchLocation(str(batches.segment.path), int(batches.places[index]), offset)
 
     def _read_marker(self, batches: ChunkBatches, index: int, producer_id: int, offset: int) -> None:
         from odradek.storage.producers.transaction_markers import (

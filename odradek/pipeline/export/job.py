@@ -17,7 +17,7 @@ from ..engine.job import Job
 from ..reading.options import Pruning, ReadOptions
 from ..reading.splits import expand_paths, plan_records
 from .parquet_files import TEMPORARY_SUFFIX
-from .tasks import Exported, ExportTask, export_split
+from .tasks import ExportedSplit, ExportTask, export_split
 
 SUCCESS = "_SUCCESS"
 Progress = Callable[[int, int], None]
@@ -54,7 +54,7 @@ class ExportResult:
     notes: set[str] = field(default_factory=set)
     """Texts about partitions that were deleted while the export ran, which is not damage."""
 
-    def add(self, done: Exported) -> None:
+    def add(self, done: ExportedSplit) -> None:
         """Adds the result of a task."""
         self.rows[done.topic, done.partition] += done.rows
         self.files += done.files

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..command_line import parse_size
-from .offset_options import EARLIEST, LATEST, Bound, parse_bound
+from .offset_options import EARLIEST, LATEST, ReadBound, parse_bound
 from .topic_options import TopicChoice, parse_topics
 
 DEFAULT_MAX_PARTITION_BYTES = 128 << 20
@@ -66,8 +66,8 @@ class ReadOptions:
     paths: tuple[str, ...]
     view: str
     topics: TopicChoice
-    start: Bound
-    end: Bound
+    start: ReadBound
+    end: ReadBound
     is_committed_only: bool
     has_headers: bool
     has_batch_columns: bool

@@ -17,7 +17,7 @@ from odradek.storage.segment.transaction_index import AbortedTransaction
 
 from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
-from ..decode.living_log import Absence, Absent, LogPart, read_living
+from ..decode.living_log import AbsenceReason, AbsentOffsets, LogPart, read_living
 from ..decode.records import decode_chunk
 from ..decode.spans import Flags
 from ..directories.file_access import is_gone, is_local, is_unreadable, size_and_inode
@@ -99,9 +99,9 @@ def _rows(split: LogSplit, reading: Reading) -> Iterator[Any]:
             yield _Fault(split.first_offset, str(error))
     key, path = (split.topic, split.partition), split.segment.path.parent
     for found in read_living(key, path, lambda: _where_it_is_now(split), split.first_offset, split.end_offset):
-        if isinstance(found, Absent):
-            if found.kind is not Absence.DELETED or reading.names_deleted:
-                is_note = found.kind is Absence.GONE and not reading.names_deleted
+        if isinstance(found, AbsentOffsets):
+            if found.kind is not AbsenceReason.DELETED or reading.names_deleted:
+                is_note = found.kind is AbsenceReason.GONE and not reading.names_deleted
                 yield _Fault(found.first_offset, found.text, is_note)
             continue
         chunk = found.item

@@ -11,7 +11,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ..decode.living_log import END_OF_OFFSETS, Absence
+from ..decode.living_log import END_OF_OFFSETS, AbsenceReason
 from ..directories.file_access import URL_MARK, is_gone, is_unreadable, path_of
 from ..directories.log_directories import (
     LogDirectoryError,
@@ -23,7 +23,7 @@ from ..directories.log_directories import (
 )
 from ..directories.restarts import MOST_RESTARTS, attempts
 from .isolation import last_stable_offset
-from .offset_options import EARLIEST, LATEST, Bound
+from .offset_options import EARLIEST, LATEST, ReadBound
 from .options import Pruning, ReadOptions
 from .positions import first_offset_at, position_before
 from .timestamps import offset_for_timestamp
@@ -132,7 +132,9 @@ def _with_range(found: PartitionDirectory, options: ReadOptions) -> tuple[Partit
             if not is_gone(error):
                 raise
         now = partition_at((found.topic, found.partition), found.path)
-    return f"{Absence.CHANGING}: {found.path}: files disappeared during each of {MOST_RESTARTS + 1} attempts to read"
+    return (
+        f"{AbsenceReason.CHANGING}: {found.path}: files disappeared during each of {MOST_RESTARTS + 1} attempts to read"
+    )
 
 
 def _packed_splits(
@@ -168,7 +170,7 @@ def offset_range(found: PartitionDirectory, options: ReadOptions) -> tuple[int, 
     return (0 if begins == EARLIEST else begins), ends
 
 
-def offset_asked_for(found: PartitionDirectory, bound: Bound) -> int:
+def offset_asked_for(found: PartitionDirectory, bound: ReadBound) -> int:
     """The offset of a bound in a partition, EARLIEST or LATEST; END_OF_OFFSETS for a timestamp after all records.
 
     Raises ValueError for a start timestamp after all records if the bound is not lenient, OSError.

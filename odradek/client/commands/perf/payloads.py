@@ -17,7 +17,7 @@ POOL_VALUES = 100_000
 """The maximum for small values, of which a batch of 1 MiB has fewer."""
 
 
-class Values(NamedTuple):
+class PayloadSource(NamedTuple):
     """Where the values of records come from."""
 
     largest: int
@@ -26,7 +26,7 @@ class Values(NamedTuple):
     """(number of the first record, count) -> the values of the records."""
 
 
-def random_letters(size: int, random: Random) -> Values:
+def random_letters(size: int, random: Random) -> PayloadSource:
     """Makes values of ``size`` random letters."""
     count = max(1, min(POOL_VALUES, POOL_BYTES // size))
     letters = random.randbytes(count * size).translate(LETTERS)
@@ -39,14 +39,16 @@ def random_letters(size: int, random: Random) -> Values:
             taken += pool[: most - len(taken)]
         return taken
 
-    return Values(size, values)
+    return PayloadSource(size, values)
 
 
-def one_of(payloads: list[bytes], random: Random) -> Values:
+def one_of(payloads: list[bytes], random: Random) -> PayloadSource:
     """Makes values by choosing from ``payloads`` at random."""
-    return Values(max(map(len, payloads)), lambda _first, count: random.choices(payloads, k=count))
+    return PayloadSource(max(map(len, payloads)), lambda _first, count: random.choices(payloads, k=count))
 
 
-def numbers(last: int) -> Values:
+def numbers(last: int) -> PayloadSource:
     """Makes values that are the record's number as text; ``last`` is the highest."""
-    return Values(len(b"%d" % last), lambda first, count: [b"%d" % number for number in range(first, first + count)])
+    return PayloadSource(
+        len(b"%d" % last), lambda first, count: [b"%d" % number for number in range(first, first + count)]
+    )

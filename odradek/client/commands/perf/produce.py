@@ -19,7 +19,7 @@ from odradek.protocol.common.command_options import flag, option, repeated, take
 from ..command_config import PRODUCER, Settings, client_settings
 from ..running import CommandError, run
 from .options import bootstrap_option, bootstrap_servers, newer, print_histogram
-from .payloads import Values, numbers, one_of, random_letters
+from .payloads import PayloadSource, numbers, one_of, random_letters
 from .produce_stats import ProduceStats
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def check_numbers(options: PerfProduceOptions) -> None:
         )
 
 
-def the_values(record_size: int | None, payload_file: str | None, delimiter: str, num_records: int) -> Values:
+def the_values(record_size: int | None, payload_file: str | None, delimiter: str, num_records: int) -> PayloadSource:
     """The source of the records' values. Raises CommandError if the payload file is empty."""
     if payload_file is not None:
         click.echo(f"Reading payloads from: {Path(payload_file).absolute()}")
@@ -168,7 +168,7 @@ def the_values(record_size: int | None, payload_file: str | None, delimiter: str
 class ProduceRun:
     """Sends the records of one test and counts the acknowledgements."""
 
-    def __init__(self, producer: Producer, test: ProduceTest, values: Values) -> None:
+    def __init__(self, producer: Producer, test: ProduceTest, values: PayloadSource) -> None:
         import asyncio
 
         from ...producer.batches import values_that_fit

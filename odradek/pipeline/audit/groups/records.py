@@ -21,7 +21,7 @@ from ...tables.group_messages import GroupKind, GroupMessage, commit_key, group_
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
 from .facts import Commit, CommitHistory, GroupFacts, GroupGrowth, LatestGroup, PendingCommit, RecordPlace
-from .record_store import KeptRecord, KeyRecords, RecordStore, records_wanted
+from .record_store import KeyRecords, RecordStore, RetainedRecord, records_wanted
 
 UNKNOWN_GROUP = ""
 """The group of records whose key can't be decoded."""
@@ -146,7 +146,7 @@ class GroupRecords:
                 facts.offsets.append(CommitHistory(*commit_key(message.key), self._place(record), []))
 
     def _read_pending(
-        self, producer_id: int, key: bytes, record: KeptRecord, report: PartitionReport, facts: GroupFacts
+        self, producer_id: int, key: bytes, record: RetainedRecord, report: PartitionReport, facts: GroupFacts
     ) -> None:
         message = _message(key, record)
         place = self._place(record)
@@ -157,16 +157,16 @@ class GroupRecords:
             where = commit_key(message.key)
             facts.pending.append(PendingCommit(*where, place, value.offset, record.timestamp, producer_id))
 
-    def _place(self, record: KeptRecord) -> RecordPlace:
+    def _place(self, record: RetainedRecord) -> RecordPlace:
         segment = self._segments[max(bisect_right(self._bases, record.offset) - 1, 0)]
         return RecordPlace(str(segment.path), record.position, record.offset)
 
 
-def _message(key: bytes, record: KeptRecord) -> GroupMessage:
+def _message(key: bytes, record: RetainedRecord) -> GroupMessage:
     return group_message(Record(record.offset, record.timestamp, key, record.value, []))
 
 
-def _committed(message: GroupMessage, key: bytes, latest: list[KeptRecord], place: RecordPlace) -> CommitHistory:
+def _committed(message: GroupMessage, key: bytes, latest: list[RetainedRecord], place: RecordPlace) -> CommitHistory:
     """The commits since the last tombstone, and the fields of the last commit."""
     commits: list[Commit] = []
     for record in latest:
