@@ -1,4 +1,4 @@
-"""Shared by the command lines of the pipeline: parses paths, times and sizes, and handles Ctrl-C.
+"""Shared by the command lines of the pipeline: declares arguments, parses paths, times and sizes, handles Ctrl-C.
 
 Ctrl-C gives one line and exit code 130 instead of a traceback. Workers of the local pool get the signal from the
 terminal too and end at once (engine/engines.py); a job's own `finally` removes unfinished files. Source: exit codes of
@@ -10,9 +10,11 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import field, fields
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
+from typing import Any, TypeVar
 
 from .directories.file_access import URL_MARK
 
@@ -20,6 +22,31 @@ INTERRUPTED = 128 + signal.SIGINT
 """Exit code of a command that Ctrl-C interrupted."""
 
 Command = Callable[[Sequence[str]], int]
+Arguments = TypeVar("Arguments")
+DECLARED = "declared"
+
+
+def argument(*names: str, **settings: Any) -> Any:
+    """A field of a dataclass that declares a command's arguments, with the settings of ``add_argument``.
+
+    Without names the argument is a positional one, with the field's name. The dataclass is what the command gets.
+    """
+    return field(metadata={DECLARED: (names, settings)})
+
+
+def add_arguments(parser: argparse.ArgumentParser, arguments: type[Any]) -> None:
+    """Adds the arguments that the dataclass declares, in the order of its fields."""
+    for declared in fields(arguments):
+        names, settings = declared.metadata[DECLARED]
+        if names:
+            parser.add_argument(*names, dest=declared.name, **settings)
+        else:
+            parser.add_argument(declared.name, **settings)
+
+
+def parse(parser: argparse.ArgumentParser, arguments: type[Arguments], texts: Sequence[str]) -> Arguments:
+    """The values of a command line. Ends the process with exit code 2 for wrong usage, 0 for ``--help``."""
+    return arguments(**vars(parser.parse_args(texts)))
 
 
 def interruptible(name: str, left: str) -> Callable[[Command], Command]:
