@@ -12,7 +12,6 @@ import click
 from odradek.protocol.common.command_options import takes
 
 from ..kafka_command import KafkaCommand
-from ..output import print_json
 from ..running import main, run
 from .options import GroupOptions, check
 
@@ -90,6 +89,8 @@ def validate_regex(pattern: str, *, as_json: bool) -> int:
     ``ConsumerGroupCommand.validateRegex``.
     """
     import re2
+
+    from ..output import print_json
 
     reason = None
     options = re2.Options()
