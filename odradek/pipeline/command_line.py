@@ -10,11 +10,10 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field, fields
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .directories.file_access import URL_MARK
 
@@ -22,26 +21,28 @@ INTERRUPTED = 128 + signal.SIGINT
 """Exit code of a command that Ctrl-C interrupted."""
 
 Command = Callable[[Sequence[str]], int]
-Arguments = TypeVar("Arguments")
-DECLARED = "declared"
+Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
+
+
+class Argument(NamedTuple):
+    """An argument of a command, with the settings of ``add_argument``. Without names it is a positional one."""
+
+    names: tuple[str, ...]
+    settings: dict[str, Any]
 
 
 def argument(*names: str, **settings: Any) -> Any:
-    """A field of a dataclass that declares a command's arguments, with the settings of ``add_argument``.
-
-    Without names the argument is a positional one, with the field's name. The dataclass is what the command gets.
-    """
-    return field(metadata={DECLARED: (names, settings)})
+    """Declares an argument, as the default of a NamedTuple's field. The command gets an instance of that NamedTuple."""
+    return Argument(names, settings)
 
 
 def add_arguments(parser: argparse.ArgumentParser, arguments: type[Any]) -> None:
-    """Adds the arguments that the dataclass declares, in the order of its fields."""
-    for declared in fields(arguments):
-        names, settings = declared.metadata[DECLARED]
-        if names:
-            parser.add_argument(*names, dest=declared.name, **settings)
+    """Adds the arguments that the NamedTuple declares, in the order of its fields."""
+    for name, declared in arguments._field_defaults.items():
+        if declared.names:
+            parser.add_argument(*declared.names, dest=name, **declared.settings)
         else:
-            parser.add_argument(declared.name, **settings)
+            parser.add_argument(name, **declared.settings)
 
 
 def parse(parser: argparse.ArgumentParser, arguments: type[Arguments], texts: Sequence[str]) -> Arguments:

@@ -5,10 +5,9 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..command_line import add_arguments, argument, interruptible, parse, path_on_disk, time_ms
 from ..directories.file_access import check_reachable, path_of
@@ -38,8 +37,7 @@ class _ListFindings(argparse.Action):
         parser.exit()
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditArguments:
+class AuditArguments(NamedTuple):
     """The arguments of ``odradek audit``."""
 
     directories: list[str] = argument(nargs="+", metavar="DIR", help="log directories (log.dirs), or their URLs")

@@ -4,9 +4,9 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
@@ -34,8 +34,7 @@ def size(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompactArguments:
+class CompactArguments(NamedTuple):
     """The arguments of ``odradek compact``."""
 
     directory: Path = argument(metavar="DIR", type=path_on_disk, help="a log directory (log.dirs)")

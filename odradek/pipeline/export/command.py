@@ -4,9 +4,8 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..command_line import add_arguments, argument, interruptible, parse, path_on_disk, time_ms
 from ..directories.log_directories import LogDirectoryError
@@ -31,8 +30,7 @@ _FLAGS = {
 """The data source's options -> the options of this command."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExportArguments:
+class ExportArguments(NamedTuple):
     """The arguments of ``odradek export``."""
 
     directories: list[str] = argument(nargs="+", metavar="DIR", help="log directories (log.dirs), or a partition's")

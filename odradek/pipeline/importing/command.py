@@ -3,9 +3,8 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.records.compression import COMPRESSION_NAMES, CompressionType
@@ -23,8 +22,7 @@ DONE, REFUSED = 0, 1
 MOST_SEGMENT_BYTES = 0x7FFFFFFF
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImportArguments:
+class ImportArguments(NamedTuple):
     """The arguments of ``odradek import``."""
 
     inputs: list[Path] = argument(nargs="+", metavar="INPUT", type=path_on_disk, help="files, or folders of files")
