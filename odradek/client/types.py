@@ -98,3 +98,11 @@ class GroupMetadata(NamedTuple):
     generation_id: int = -1
     member_id: str = ""
     group_instance_id: str | None = None
+
+
+class ControllerEndpoint(NamedTuple):
+    """A listener of a controller."""
+
+    listener_name: str
+    host: str
+    port: int

@@ -39,10 +39,11 @@ from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.security import SaslAuthenticateRequest, SaslHandshakeRequest
 from odradek.protocol.security import scram
 from odradek.protocol.security.jaas import JaasError, parse_file, parse_modules
-from odradek.protocol.security.oauthbearer import decode_client_initial, encode_client_initial
+from odradek.protocol.security.oauthbearer import decode_client_initial
 from odradek.protocol.security.scram_credential import ScramCredential
 from odradek.protocol.security.tls_context import ServerTls, TlsSettings, client_context, server_tls
 from support.security.handshakes import End
+from support.security.oauthbearer import encode_client_initial
 from support.security.tls_connection import BrokerSide, TlsClient, assert_only_records
 from support.security.tls_files import tls_files
 

@@ -19,8 +19,7 @@ from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.compact.partition_job import CompactionTask, compact_partition
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.pipeline.export.command import export
-from odradek.pipeline.reading.options import Mode, parse_options
-from odradek.pipeline.reading.pruning import Pruning
+from odradek.pipeline.reading.options import Mode, Pruning, parse_options
 from odradek.pipeline.reading.split_reader import Reading, read_split
 from odradek.pipeline.reading.splits import plan_records
 from odradek.storage.dump.command import dump_log

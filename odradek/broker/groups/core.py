@@ -144,28 +144,6 @@ class GroupCore(OffsetRegistry):
         """Replays the marker of a transaction: its pending offsets take effect or are dropped."""
         self.offsets.end_transaction(producer_id, committed)
 
-    def hard_state(self) -> dict[str, object]:
-        """Returns the state that a restart restores, as values that can be compared."""
-        groups = {
-            group_id: (
-                value.protocol_type,
-                value.generation,
-                value.protocol,
-                value.leader,
-                value.current_state_timestamp,
-                tuple((member.member_id, member.subscription, member.assignment) for member in value.members),
-            )
-            for group_id, value in self.stored_groups.items()
-        }
-        consumer_groups = {group_id: group.snapshot() for group_id, group in self.consumer_groups.items()}
-        unserved = {group_id: (group.group_type, set(group.keys)) for group_id, group in self.unserved_groups.items()}
-        return {
-            "groups": groups,
-            "consumer_groups": consumer_groups,
-            "unserved_groups": unserved,
-            "offsets": self.offsets.snapshot(),
-        }
-
     # --- loading and unloading
 
     def on_loaded(self, effects: GroupEffects) -> None:

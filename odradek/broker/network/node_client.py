@@ -15,6 +15,7 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from odradek import __version__
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode, ProtocolError
@@ -55,7 +56,7 @@ SECURITY = KindOfWork("node-security", "reads key stores and passwords for conne
 
 HEADER_BYTES = 4
 """The size of the shortest response header, which has only the correlation id."""
-SOFTWARE_NAME, SOFTWARE_VERSION = "odradek", "0.1.0"
+SOFTWARE_NAME, SOFTWARE_VERSION = "odradek", __version__
 ANY_VERSION = 1 << 15
 LOGIN_PAUSE_S = 1.0
 """The pause after a refused login. The other node delays its refusals, too."""

@@ -37,7 +37,7 @@ class AclAdmin(AdminBase):
         Raises AdminError with the errors by ACL: SECURITY_DISABLED without an authorizer,
         CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST.
         """
-        wanted = list(bindings)
+        added = list(bindings)
         request = CreateAclsRequest(
             [
                 CreateAclsRequest.AclCreation(
@@ -49,17 +49,17 @@ class AclAdmin(AdminBase):
                     operation=entry.operation,
                     permission_type=entry.permission,
                 )
-                for pattern, entry in wanted
+                for pattern, entry in added
             ]
         )
         response = await self._controller_call(request, CreateAclsResponse)
-        pairs = zip(wanted, response.results, strict=True)
-        errors, results = split((binding, one.error_code, one.error_message, None) for binding, one in pairs)
+        pairs = zip(added, response.results, strict=True)
+        errors, results = split((binding, result.error_code, result.error_message, None) for binding, result in pairs)
         all_or_raise(errors, results)
 
-    async def describe_acls(self, wanted: AclBinding = EVERY_ACL) -> list[AclBinding]:
+    async def describe_acls(self, acl_filter: AclBinding = EVERY_ACL) -> list[AclBinding]:
         """The ACLs that match the filter. Raises KafkaError: SECURITY_DISABLED, CLUSTER_AUTHORIZATION_FAILED."""
-        pattern, entry = wanted
+        pattern, entry = acl_filter
         request = DescribeAclsRequest(
             resource_type_filter=pattern.resource_type,
             resource_name_filter=pattern.name,
@@ -87,7 +87,7 @@ class AclAdmin(AdminBase):
 
         Raises AdminError; its errors are by filter, or by ACL if only the deletion of an ACL failed.
         """
-        wanted = list(filters)
+        acl_filters = list(filters)
         request = DeleteAclsRequest(
             [
                 DeleteAclsRequest.DeleteAclsFilter(
@@ -99,13 +99,13 @@ class AclAdmin(AdminBase):
                     operation=entry.operation,
                     permission_type=entry.permission,
                 )
-                for pattern, entry in wanted
+                for pattern, entry in acl_filters
             ]
         )
         response = await self._controller_call(request, DeleteAclsResponse)
         errors: dict[AclBinding, KafkaError] = {}
         deleted: dict[AclBinding, None] = {}
-        for binding, result in zip(wanted, response.filter_results, strict=True):
+        for binding, result in zip(acl_filters, response.filter_results, strict=True):
             if result.error_code:
                 errors[binding] = broker_error(result.error_code, f"'{binding}'", result.error_message)
             for acl in result.matching_acls:

@@ -18,7 +18,7 @@ from ..cluster.metadata import BrokerAddress
 from ..errors import BrokerConnectionError, broker_error
 
 if TYPE_CHECKING:
-    from ..security.secured import Secured
+    from ..security.secured import ConnectionSecurity
 
 Response = TypeVar("Response", bound=Message)
 BROKERS, CONTROLLERS = 1, 2
@@ -52,7 +52,7 @@ class AdminBase:
         default_api_timeout_ms: float = 60_000,
         retry_backoff_ms: float = 100,
         retry_backoff_max_ms: float = 1_000,
-        security: "Secured | Mapping[str, str] | None" = None,
+        security: "ConnectionSecurity | Mapping[str, str] | None" = None,
     ) -> None:
         """With ``bootstrap_controllers`` the client connects to controllers instead of brokers (KIP-919)."""
         self._endpoint_type = BROKERS if bootstrap_controllers is None else CONTROLLERS

@@ -51,7 +51,11 @@ class ClientQuotaAdmin(AdminBase):
         """
         part = DescribeClientQuotasRequest.ComponentData
         request = DescribeClientQuotasRequest(
-            [part(one.entity_type, one.match, one.name if one.match == EXACT else None) for one in components], strict
+            [
+                part(component.entity_type, component.match, component.name if component.match == EXACT else None)
+                for component in components
+            ],
+            strict,
         )
         connection = await self._cluster.any_connection()
         response = await connection.call(request, DescribeClientQuotasResponse, timeout_ms=self._timeout_ms)
@@ -59,7 +63,8 @@ class ClientQuotaAdmin(AdminBase):
             raise broker_error(response.error_code, "DescribeClientQuotas", response.error_message)
         return [
             DescribedQuotas(
-                {one.entity_type: one.entity_name for one in entry.entity}, {one.key: one.value for one in entry.values}
+                {entity.entity_type: entity.entity_name for entity in entry.entity},
+                {value.key: value.value for value in entry.values},
             )
             for entry in response.entries or ()
         ]
@@ -81,7 +86,7 @@ class ClientQuotaAdmin(AdminBase):
         response = await self._controller_call(request, AlterClientQuotasResponse)
         errors, results = split(
             (
-                ", ".join(f"{one.entity_type}={one.entity_name}" for one in entry.entity),
+                ", ".join(f"{entity.entity_type}={entity.entity_name}" for entity in entry.entity),
                 entry.error_code,
                 entry.error_message,
                 None,

@@ -68,13 +68,13 @@ class ConfigAdmin(AdminBase):
             by_node[_node_of(resource_type, name)].append(name)
         errors: dict[str, KafkaError] = {}
         results: dict[str, list[ConfigEntry]] = {}
-        for node_id, wanted in by_node.items():
+        for node_id, names_there in by_node.items():
             request = DescribeConfigsRequest(
                 resources=[
                     DescribeConfigsRequest.DescribeConfigsResource(
                         resource_type=RESOURCE_TYPES[resource_type], resource_name=name, configuration_keys=None
                     )
-                    for name in wanted
+                    for name in names_there
                 ],
                 include_synonyms=synonyms,
                 include_documentation=documentation,
@@ -88,13 +88,13 @@ class ConfigAdmin(AdminBase):
 
     async def list_config_resources(self, resource_type: str) -> list[str]:
         """The names of all resources of a type that have configurations (KIP-1142). Raises KafkaError."""
-        wanted = RESOURCE_TYPES[resource_type]
-        request = ListConfigResourcesRequest(resource_types=[wanted])
+        type_code = RESOURCE_TYPES[resource_type]
+        request = ListConfigResourcesRequest(resource_types=[type_code])
         connection = await self._node_or_any(None)
         response = await connection.call(request, ListConfigResourcesResponse, timeout_ms=self._timeout_ms)
         if response.error_code:
             raise broker_error(response.error_code, f"the names of type {resource_type}")
-        return [found.resource_name for found in response.config_resources if found.resource_type == wanted]
+        return [found.resource_name for found in response.config_resources if found.resource_type == type_code]
 
     async def incremental_alter_configs(
         self,

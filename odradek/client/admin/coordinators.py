@@ -41,13 +41,13 @@ async def ask_coordinators(
     ``ask`` sends one request about several keys to their coordinator. Keys with a retriable error are asked again
     until ``timeout_ms`` is over. Raises AdminError with the errors by key, BrokerConnectionError, RequestTimedOutError.
     """
-    wanted = list(dict.fromkeys(keys))
+    unique_keys = list(dict.fromkeys(keys))
     deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
     coordinators: dict[str, int] = {}
     answers: dict[str, Value | KafkaError] = {}
     attempts = 0
     while True:
-        waiting = [key for key in wanted if key not in answers]
+        waiting = [key for key in unique_keys if key not in answers]
         failures = await _ask_once(cluster, key_type, waiting, ask, coordinators, answers)
         if not failures:
             break
@@ -61,8 +61,8 @@ async def ask_coordinators(
                 raise lost[0] from None
             break
         attempts += 1
-    errors = {key: answer for key in wanted if isinstance(answer := answers[key], KafkaError)}
-    results = {key: answer for key in wanted if not isinstance(answer := answers[key], KafkaError)}
+    errors = {key: answer for key in unique_keys if isinstance(answer := answers[key], KafkaError)}
+    results = {key: answer for key in unique_keys if not isinstance(answer := answers[key], KafkaError)}
     return all_or_raise(errors, results)
 
 

@@ -56,7 +56,7 @@ class DelegationTokenAdmin(AdminBase):
             hmac=bytes(answer.hmac),
             owner=owned_by,
             requester=requester if requester != ":" else owned_by,
-            renewers=tuple(f"{one.principal_type}:{one.principal_name}" for one in named),
+            renewers=tuple(f"{renewer.principal_type}:{renewer.principal_name}" for renewer in named),
             issue_ms=answer.issue_timestamp_ms,
             expiry_ms=answer.expiry_timestamp_ms,
             max_ms=answer.max_timestamp_ms,
@@ -89,16 +89,16 @@ class DelegationTokenAdmin(AdminBase):
             raise broker_error(answer.error_code, "DescribeDelegationToken")
         return [
             IssuedToken(
-                token_id=one.token_id,
-                hmac=bytes(one.hmac),
-                owner=f"{one.principal_type}:{one.principal_name}",
-                requester=f"{one.token_requester_principal_type}:{one.token_requester_principal_name}",
-                renewers=tuple(f"{renewer.principal_type}:{renewer.principal_name}" for renewer in one.renewers),
-                issue_ms=one.issue_timestamp,
-                expiry_ms=one.expiry_timestamp,
-                max_ms=one.max_timestamp,
+                token_id=token.token_id,
+                hmac=bytes(token.hmac),
+                owner=f"{token.principal_type}:{token.principal_name}",
+                requester=f"{token.token_requester_principal_type}:{token.token_requester_principal_name}",
+                renewers=tuple(f"{renewer.principal_type}:{renewer.principal_name}" for renewer in token.renewers),
+                issue_ms=token.issue_timestamp,
+                expiry_ms=token.expiry_timestamp,
+                max_ms=token.max_timestamp,
             )
-            for one in answer.tokens
+            for token in answer.tokens
         ]
 
 

@@ -41,7 +41,9 @@ class ElectionAdmin(AdminBase):
         if response.error_code:
             raise broker_error(response.error_code, "ElectLeaders")
         return {
-            TopicPartition(topic.topic, one.partition_id): ElectionResult(one.error_code, one.error_message)
+            TopicPartition(topic.topic, partition.partition_id): ElectionResult(
+                partition.error_code, partition.error_message
+            )
             for topic in response.replica_election_results
-            for one in topic.partition_result
+            for partition in topic.partition_result
         }

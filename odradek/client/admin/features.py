@@ -46,8 +46,8 @@ class FeatureAdmin(AdminBase):
         if response.error_code:
             raise broker_error(response.error_code, "ApiVersions")
         return FeatureDescription(
-            {one.name: (one.min_version, one.max_version) for one in response.supported_features},
-            {one.name: one.max_version_level for one in response.finalized_features},
+            {feature.name: (feature.min_version, feature.max_version) for feature in response.supported_features},
+            {feature.name: feature.max_version_level for feature in response.finalized_features},
             response.finalized_features_epoch,
         )
 
@@ -70,5 +70,5 @@ class FeatureAdmin(AdminBase):
         common = FeatureResult(response.error_code, response.error_message)
         if response.error_code:
             return dict.fromkeys(levels, common)
-        single = {one.feature: FeatureResult(one.error_code, one.error_message) for one in response.results}
+        single = {result.feature: FeatureResult(result.error_code, result.error_message) for result in response.results}
         return {name: single.get(name, common) for name in levels}

@@ -163,12 +163,12 @@ class GroupAdmin(AdminBase):
         self, group_id: str, partitions: Collection[TopicPartition] | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """A group's committed offsets, of these partitions or of all (None). Partitions without one are left out."""
-        wanted = None if partitions is None else list(partitions)
+        listed_partitions = None if partitions is None else list(partitions)
         return await fetch_committed(
             self._cluster,
             self._coordinator(group_id),
             group_id,
-            wanted,
+            listed_partitions,
             require_stable=False,
             timeout_ms=self._timeout_ms,
         )

@@ -81,20 +81,20 @@ class LogDirAdmin(AdminBase):
         connection = await self._cluster.connection(broker_id)
         response = await connection.call(request, AlterReplicaLogDirsResponse)
         errors, done = split(
-            (TopicPartition(topic.topic_name, one.partition_index), one.error_code, None, None)
+            (TopicPartition(topic.topic_name, partition.partition_index), partition.error_code, None, None)
             for topic in response.results
-            for one in topic.partitions
+            for partition in topic.partitions
         )
         all_or_raise(errors, done)
 
 
 def _description(result: DescribeLogDirsResponse.DescribeLogDirsResult) -> LogDirDescription:
     replicas = {
-        TopicPartition(topic.name, one.partition_index): ReplicaInfo(
-            one.partition_size, one.offset_lag, one.is_future_key
+        TopicPartition(topic.name, partition.partition_index): ReplicaInfo(
+            partition.partition_size, partition.offset_lag, partition.is_future_key
         )
         for topic in result.topics
-        for one in topic.partitions
+        for partition in topic.partitions
     }
     error = error_of(result.error_code)
     return LogDirDescription(

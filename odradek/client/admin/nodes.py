@@ -33,8 +33,8 @@ class NodeAdmin(AdminBase):
         if response.error_code:
             raise broker_error(response.error_code, "DescribeCluster", response.error_message)
         return [
-            NodeDescription(BrokerAddress(one.broker_id, one.host, one.port, one.rack), one.is_fenced)
-            for one in response.brokers
+            NodeDescription(BrokerAddress(broker.broker_id, broker.host, broker.port, broker.rack), broker.is_fenced)
+            for broker in response.brokers
         ]
 
     async def unregister_broker(self, broker_id: int) -> None:

@@ -15,6 +15,7 @@ from odradek.protocol.messages.quorum import (
 from odradek.protocol.names.internal_topics import METADATA_TOPIC
 
 from ..errors import broker_error
+from ..types import ControllerEndpoint
 from .base import AdminBase
 
 
@@ -36,7 +37,7 @@ class QuorumDescription(NamedTuple):
     high_watermark: int
     voters: list[QuorumReplica]
     observers: list[QuorumReplica]
-    endpoints: dict[int, list[tuple[str, str, int]]]
+    endpoints: dict[int, list[ControllerEndpoint]]
 
 
 class QuorumAdmin(AdminBase):
@@ -55,21 +56,22 @@ class QuorumAdmin(AdminBase):
         if found.error_code:
             raise broker_error(found.error_code, "DescribeQuorum", found.error_message)
         endpoints = {
-            node.node_id: [(one.name, one.host, one.port) for one in node.listeners] for node in response.nodes
+            node.node_id: [
+                ControllerEndpoint(listener.name, listener.host, listener.port) for listener in node.listeners
+            ]
+            for node in response.nodes
         }
         return QuorumDescription(
             found.leader_id,
             found.leader_epoch,
             found.high_watermark,
-            [_replica(one) for one in found.current_voters],
-            [_replica(one) for one in found.observers],
+            [_replica(replica) for replica in found.current_voters],
+            [_replica(replica) for replica in found.observers],
             endpoints,
         )
 
-    async def add_raft_voter(
-        self, voter_id: int, directory_id: bytes, endpoints: Sequence[tuple[str, str, int]]
-    ) -> None:
-        """Makes an observing controller a voter. ``endpoints``: (listener name, host, port) of each of its listeners.
+    async def add_raft_voter(self, voter_id: int, directory_id: bytes, endpoints: Sequence[ControllerEndpoint]) -> None:
+        """Makes an observing controller a voter. ``endpoints``: its listeners.
 
         Raises KafkaError, UnsupportedVersionError.
         """

@@ -51,11 +51,11 @@ class ReassignmentAdmin(AdminBase):
         if response.error_code:
             raise broker_error(response.error_code, "ListPartitionReassignments", response.error_message)
         return {
-            TopicPartition(topic.name, one.partition_index): PartitionReassignment(
-                tuple(one.replicas), tuple(one.adding_replicas), tuple(one.removing_replicas)
+            TopicPartition(topic.name, partition.partition_index): PartitionReassignment(
+                tuple(partition.replicas), tuple(partition.adding_replicas), tuple(partition.removing_replicas)
             )
             for topic in response.topics
-            for one in topic.partitions
+            for partition in topic.partitions
         }
 
     async def alter_partition_reassignments(
@@ -82,12 +82,14 @@ class ReassignmentAdmin(AdminBase):
         if response.error_code:
             raise broker_error(response.error_code, "AlterPartitionReassignments", response.error_message)
         return {
-            TopicPartition(topic.name, one.partition_index): ReassignmentResult(one.error_code, one.error_message)
+            TopicPartition(topic.name, partition.partition_index): ReassignmentResult(
+                partition.error_code, partition.error_message
+            )
             for topic in response.responses
-            for one in topic.partitions
+            for partition in topic.partitions
         }
 
 
 def _target(number: int, replicas: Sequence[int] | None) -> AlterPartitionReassignmentsRequest.ReassignablePartition:
-    wanted = None if replicas is None else list(replicas)
-    return AlterPartitionReassignmentsRequest.ReassignablePartition(number, wanted)
+    new_replicas = None if replicas is None else list(replicas)
+    return AlterPartitionReassignmentsRequest.ReassignablePartition(number, new_replicas)

@@ -182,7 +182,7 @@ def _read_answer(
     if positions[partition] >= min(end, readable):
         found[partition] = None
         return
-    aborted = [(one.producer_id, one.first_offset) for one in data.aborted_transactions or ()]
+    aborted = [(transaction.producer_id, transaction.first_offset) for transaction in data.aborted_transactions or ()]
     fetched = FetchedPartition(
         partition,
         positions[partition],

@@ -66,10 +66,12 @@ class ScramUserAdmin(AdminBase):
         response = await self._controller_call(request, DescribeUserScramCredentialsResponse)
         if response.error_code:
             raise broker_error(response.error_code, "DescribeUserScramCredentials", response.error_message)
-        errors, results = split((one.user, one.error_code, one.error_message, one) for one in response.results)
+        errors, results = split(
+            (result.user, result.error_code, result.error_message, result) for result in response.results
+        )
         described = {
-            user: [UserCredential(NAMES.get(i.mechanism, "UNKNOWN"), i.iterations) for i in one.credential_infos]
-            for user, one in results.items()
+            user: [UserCredential(NAMES.get(i.mechanism, "UNKNOWN"), i.iterations) for i in result.credential_infos]
+            for user, result in results.items()
         }
         return all_or_raise(errors, described)
 
@@ -84,19 +86,21 @@ class ScramUserAdmin(AdminBase):
         deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion
         request = AlterUserScramCredentialsRequest(
             [deletion(user, MECHANISMS[mechanism][0]) for user, mechanism in deletions],
-            [_upsertion(one) for one in upsertions],
+            [_upsertion(upsertion) for upsertion in upsertions],
         )
         response = await self._controller_call(request, AlterUserScramCredentialsResponse)
-        errors, results = split((one.user, one.error_code, one.error_message, None) for one in response.results)
+        errors, results = split(
+            (result.user, result.error_code, result.error_message, None) for result in response.results
+        )
         all_or_raise(errors, results)
 
 
-def _upsertion(wanted: ScramUpsertion) -> AlterUserScramCredentialsRequest.ScramCredentialUpsertion:
+def _upsertion(upsertion: ScramUpsertion) -> AlterUserScramCredentialsRequest.ScramCredentialUpsertion:
     """The request's entry for a credential, with the salted password (RFC 5802). Like Kafka without SASLprep."""
-    salt = secrets.token_bytes(SALT_BYTES) if wanted.salt is None else wanted.salt
-    number, hash_name = MECHANISMS[wanted.mechanism]
+    salt = secrets.token_bytes(SALT_BYTES) if upsertion.salt is None else upsertion.salt
+    number, hash_name = MECHANISMS[upsertion.mechanism]
     # pbkdf2_hmac needs at least one iteration. The broker then refuses fewer than 4096.
-    salted = hashlib.pbkdf2_hmac(hash_name, wanted.password.encode(), salt, max(1, wanted.iterations))
+    salted = hashlib.pbkdf2_hmac(hash_name, upsertion.password.encode(), salt, max(1, upsertion.iterations))
     return AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
-        wanted.user, number, wanted.iterations, salt, salted
+        upsertion.user, number, upsertion.iterations, salt, salted
     )

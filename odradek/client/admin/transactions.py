@@ -161,17 +161,19 @@ class TransactionAdmin(AdminBase):
             node_id = await self._cluster.leader(*partition) if broker_id is None else broker_id
             by_node[node_id].append(partition)
 
-        async def ask(node_id: int, wanted: list[TopicPartition]) -> DescribeProducersResponse:
+        async def ask(node_id: int, partitions_there: list[TopicPartition]) -> DescribeProducersResponse:
             topics = [
                 DescribeProducersRequest.TopicRequest(name=name, partition_indexes=numbers)
-                for name, numbers in partitions_by_topic(wanted).items()
+                for name, numbers in partitions_by_topic(partitions_there).items()
             ]
             connection = await self._cluster.connection(node_id)
             return await connection.call(DescribeProducersRequest(topics=topics), DescribeProducersResponse)
 
         found: dict[TopicPartition, list[ProducerState]] = {}
         errors: dict[TopicPartition, KafkaError] = {}
-        for answer in await asyncio.gather(*(ask(node_id, wanted) for node_id, wanted in by_node.items())):
+        for answer in await asyncio.gather(
+            *(ask(node_id, partitions_there) for node_id, partitions_there in by_node.items())
+        ):
             for topic in answer.topics:
                 for part in topic.partitions:
                     partition = TopicPartition(topic.name, part.partition_index)
@@ -227,16 +229,18 @@ class TransactionAdmin(AdminBase):
 
         async def fence(connection: BrokerConnection, ids: Sequence[str]) -> dict[str, KafkaError | None]:
             outcome: dict[str, KafkaError | None] = {}
-            for one in ids:
+            for transactional_id in ids:
                 request = InitProducerIdRequest(
-                    transactional_id=one,
+                    transactional_id=transactional_id,
                     transaction_timeout_ms=FENCING_TRANSACTION_TIMEOUT_MS,
                     producer_id=-1,
                     producer_epoch=-1,
                 )
                 response = await connection.call(request, InitProducerIdResponse)
                 code = response.error_code
-                outcome[one] = broker_error(code, f"transactional id '{one}'") if code else None
+                outcome[transactional_id] = (
+                    broker_error(code, f"transactional id '{transactional_id}'") if code else None
+                )
             return outcome
 
         try:

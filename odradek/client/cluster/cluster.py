@@ -27,7 +27,7 @@ from .connection import BrokerConnection, address_of, parse_address
 from .metadata import BrokerAddress, ClusterMetadata, TopicMetadata, topics_of
 
 if TYPE_CHECKING:
-    from ..security.secured import Secured
+    from ..security.secured import ConnectionSecurity
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class Cluster:
         times: ClusterTimes = DEFAULT_TIMES,
         send_buffer_bytes: int = -1,
         receive_buffer_bytes: int = -1,
-        security: "Secured | Mapping[str, str] | None" = None,
+        security: "ConnectionSecurity | Mapping[str, str] | None" = None,
     ) -> None:
         """Raises ConfigurationError. ``send_buffer_bytes`` and ``receive_buffer_bytes`` are the sizes of each socket's
         buffers; -1 is the system's default. ``security``: Kafka's ``security.*``, ``ssl.*`` and ``sasl.*`` properties.
@@ -362,8 +362,8 @@ class Cluster:
         self.metadata.brokers.setdefault(node_id, BrokerAddress(node_id, host, port))
 
 
-def _secured(security: "Secured | Mapping[str, str]") -> "Secured | None":
+def _secured(security: "ConnectionSecurity | Mapping[str, str]") -> "ConnectionSecurity | None":
     """Converts the properties. The import is here because most clients use no security."""
-    from ..security.secured import Secured, secured_of
+    from ..security.secured import ConnectionSecurity, secured_of
 
-    return security if isinstance(security, Secured) else secured_of(security)
+    return security if isinstance(security, ConnectionSecurity) else secured_of(security)

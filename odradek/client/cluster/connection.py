@@ -21,7 +21,7 @@ from .exchange import Exchange, PendingRequest
 
 if TYPE_CHECKING:
     from ..security.login import Logins
-    from ..security.secured import Secured
+    from ..security.secured import ConnectionSecurity
 
 Response = TypeVar("Response", bound=Message)
 
@@ -36,6 +36,14 @@ class HeldRequest(NamedTuple):
     timeout_ms: float
 
 
+class RequestDeadline(NamedTuple):
+    """When a waiting request times out: the event loop's time in seconds."""
+
+    at_s: float
+    request_name: str
+    timeout_ms: float
+
+
 class BrokerConnection(asyncio.BufferedProtocol):
     """One open connection with negotiated versions. Get it with ``BrokerConnection.open``."""
 
@@ -46,8 +54,8 @@ class BrokerConnection(asyncio.BufferedProtocol):
         self._request_timeout_ms = request_timeout_ms
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._deadlines: dict[int, tuple[float, str, float]] = {}
-        """Correlation id of each waiting request -> loop time (s) of its timeout, name, timeout (ms)."""
+        self._deadlines: dict[int, RequestDeadline] = {}
+        """By the correlation id of each waiting request."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_s = 0.0
         self._failure: Exception | None = None
@@ -69,7 +77,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
         connection_timeout_ms: float = 10_000,
         send_buffer_bytes: int = -1,
         receive_buffer_bytes: int = -1,
-        secured: "Secured | None" = None,
+        secured: "ConnectionSecurity | None" = None,
     ) -> "BrokerConnection":
         """Connects, negotiates API versions, authenticates. Buffer sizes of -1 are the system's defaults.
 
@@ -251,7 +259,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
             return future
         correlation_id, frame = self._exchange.request(request, version, response_type, future)
         deadline_s = self._loop.time() + timeout_ms / 1000
-        self._deadlines[correlation_id] = (deadline_s, type(request).__name__, timeout_ms)
+        self._deadlines[correlation_id] = RequestDeadline(deadline_s, type(request).__name__, timeout_ms)
         if self._timer is None or deadline_s < self._timer_at_s:
             self._watch(deadline_s)
         self._transport.write(frame)
@@ -289,7 +297,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
             self._timer = None
         self._deadlines.clear()
         held, self._held = self._held, []
-        for future in [pending.token for pending in self._exchange.pending] + [one.future for one in held]:
+        for future in [pending.token for pending in self._exchange.pending] + [request.future for request in held]:
             if future is not None:
                 _set_exception(future, self._failure)
 

@@ -46,7 +46,10 @@ async def list_offsets(
             leader = await cluster.leader(partition.topic, partition.partition, timeout_ms=remaining_ms)
             by_leader[leader][partition] = timestamp
         answers = await asyncio.gather(
-            *(_list_from(cluster, leader, wanted, isolation_level, timeout_ms) for leader, wanted in by_leader.items())
+            *(
+                _list_from(cluster, leader, timestamps_there, isolation_level, timeout_ms)
+                for leader, timestamps_there in by_leader.items()
+            )
         )
         failure: KafkaError | ClientError | None = None
         for found, error in answers:
@@ -59,11 +62,11 @@ async def list_offsets(
 
 
 async def _list_from(
-    cluster: Cluster, leader: int, wanted: Mapping[TopicPartition, int], isolation_level: int, timeout_ms: float
+    cluster: Cluster, leader: int, timestamps: Mapping[TopicPartition, int], isolation_level: int, timeout_ms: float
 ) -> tuple[dict[TopicPartition, OffsetAndTimestamp], KafkaError | ClientError | None]:
     """Sends one request to one leader. Returns the offsets found and the last retriable error. Raises other errors."""
     topics: dict[str, list[ListOffsetsRequest.ListOffsetsPartition]] = defaultdict(list)
-    for partition, timestamp in wanted.items():
+    for partition, timestamp in timestamps.items():
         known = cluster.metadata.leader(*partition)
         topics[partition.topic].append(
             ListOffsetsRequest.ListOffsetsPartition(

@@ -122,7 +122,9 @@ def _topic(
     name: str,
     partitions: Iterable[PartitionMetadata],
 ) -> TopicMetadata:
-    by_number = {partition.partition: partition for partition in sorted(partitions, key=lambda one: one.partition)}
+    by_number = {
+        partition.partition: partition for partition in sorted(partitions, key=lambda partition: partition.partition)
+    }
     return TopicMetadata(name, topic.topic_id, topic.is_internal, by_number, topic.error_code)
 
 

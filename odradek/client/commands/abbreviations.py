@@ -13,7 +13,7 @@ import click
 
 def meant(name: str, names: Iterable[str]) -> str | None:
     """The only one of ``names`` that begins with ``name``; None if there are several or none."""
-    found = [one for one in names if one.startswith(name)]
+    found = [candidate for candidate in names if candidate.startswith(name)]
     return found[0] if len(found) == 1 else None
 
 

@@ -94,7 +94,7 @@ def instead_of(arguments: list[str]) -> str | None:
         tool = f"kafka-{tool}"
     if tool != "kafka-run-class":
         return INSTEAD_OF_TOOL.get(tool)
-    java_class = next((one for one in arguments[1:] if not one.startswith("-")), "")
+    java_class = next((argument for argument in arguments[1:] if not argument.startswith("-")), "")
     if java_class.endswith("JmxTool"):
         return METRICS
     command = COMMAND_OF_CLASS.get(java_class.rpartition(".")[2])

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..admin.acl_types import EVERY_ACL, AclBinding, AclEntry, PatternType, ResourcePattern
-from .acl_wanted import (
+from odradek.protocol.common.command_options import takes
+
+from ..admin.acl_types import EVERY_ACL, AclBinding, AclEntry, ResourcePattern
+from .acl_options import (
     AclOptions,
-    Wanted,
+    AclsByResource,
     WrongUsageError,
+    acls_of_options,
     acls_to_add,
     check_options,
     named_resources,
-    operation_names,
     principal_named,
-    wanted_acls,
 )
 from .kafka_command import KafkaCommand
-from .node_options import ask, node_options
+from .node_options import ask
 from .output import print_json
-from .running import CommandError, exactly_one, json_option, main, output_option, timeout_option
+from .running import CommandError, main
 
 if TYPE_CHECKING:
     from ..admin.acls import AclAdmin
-
-PATTERN_TYPES = [kind.name.lower() for kind in PatternType if kind != PatternType.UNKNOWN]
-many = partial(click.option, multiple=True)
 
 
 @click.command(
@@ -37,68 +34,29 @@ many = partial(click.option, multiple=True)
     help="Add, remove or list access control lists (ACLs).",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@node_options
-@click.option("--add", is_flag=True, help="Add ACLs.")
-@click.option("--remove", is_flag=True, help="Remove ACLs; without a principal all of the named resources.")
-@click.option("--list", "list_", is_flag=True, help="List ACLs: those of the named resources, or all.")
-@many("--topic", metavar="NAME", help="A topic; '*' for all.")
-@many("--group", metavar="NAME", help="A consumer group; '*' for all.")
-@click.option("--cluster", is_flag=True, help="The cluster.")
-@many("--transactional-id", metavar="ID", help="A transactional id; '*' for all.")
-@many("--delegation-token", metavar="ID", help="The id of a delegation token; '*' for all.")
-@many("--user-principal", metavar="TYPE:NAME", help="A user whose tokens are created or described.")
-@click.option(
-    "--resource-pattern-type",
-    type=click.Choice(PATTERN_TYPES, case_sensitive=False),
-    default="literal",
-    show_default=True,
-    help="How a name matches resources. any and match are for --list and --remove; match finds all ACLs that affect the"
-    " named resource.",
-)
-@many("--operation", metavar="NAME", help=f"An operation; default All. One of {', '.join(operation_names())}.")
-@many("--allow-principal", metavar="TYPE:NAME", help="Who is allowed: User:alice; User:* for everyone.")
-@many("--deny-principal", metavar="TYPE:NAME", help="Who is denied; takes precedence over --allow-principal.")
-@many("--allow-host", metavar="ADDRESS", help="The host from which --allow-principal is allowed; default *.")
-@many("--deny-host", metavar="ADDRESS", help="The host from which --deny-principal is denied; default *.")
-@many("--principal", metavar="TYPE:NAME", help="With --list: only ACLs of this principal.")
-@click.option("--producer", is_flag=True, help="The ACLs of a producer: Write, Describe, Create on the topic.")
-@click.option(
-    "--consumer", is_flag=True, help="The ACLs of a consumer: Read, Describe on the topic, Read on the group."
-)
-@click.option(
-    "--idempotent", is_flag=True, help="With --producer: also IdempotentWrite on the cluster, for old brokers."
-)
-@click.option("--force", is_flag=True, help="Remove without asking.")
-@timeout_option
-@json_option
-@output_option
-def command(add: bool, remove: bool, list_: bool, force: bool, as_json: bool, output: str, **given: Any) -> int:
+@takes(AclOptions)
+def command(options: AclOptions) -> int:
     """Checks the options and runs the action."""
-    action = exactly_one({"list": list_, "add": add, "remove": remove})
-    pattern_type = PatternType[given.pop("resource_pattern_type").upper()]
-    options = AclOptions(
-        action, pattern_type=pattern_type, **{key: given.pop(key) for key in AclOptions._fields if key in given}
-    )
-    wanted: Wanted = {}
+    action = options.action
+    acls: AclsByResource = {}
     try:
         check_options(options)
         if action != "list":
-            wanted = acls_to_add(options) if action == "add" else wanted_acls(options)
+            acls = acls_to_add(options) if action == "add" else acls_of_options(options)
         principals = [principal_named(text) for text in options.principal]
     except WrongUsageError as error:
         raise click.UsageError(str(error)) from None
-    json_wanted = as_json or output == "json"
 
     async def work(admin: AclAdmin) -> int:
         if action == "add":
-            await add_acls(admin, wanted, as_json=json_wanted)
+            await add_acls(admin, acls, as_json=options.as_json)
         elif action == "remove":
-            await remove_acls(admin, wanted, force=force, as_json=json_wanted)
+            await remove_acls(admin, acls, force=options.force, as_json=options.as_json)
         else:
-            await list_acls(admin, named_resources(options), principals, as_json=json_wanted)
+            await list_acls(admin, named_resources(options), principals, as_json=options.as_json)
         return 0
 
-    return ask(given, _acl_admin, work)
+    return ask(options.nodes, options.timeout_ms, _acl_admin, work)
 
 
 def _acl_admin() -> type[AclAdmin]:
@@ -107,30 +65,30 @@ def _acl_admin() -> type[AclAdmin]:
     return AclAdmin
 
 
-async def add_acls(admin: AclAdmin, wanted: Wanted, *, as_json: bool) -> None:
+async def add_acls(admin: AclAdmin, acls: AclsByResource, *, as_json: bool) -> None:
     """``--add``: creates the ACLs that do not exist yet."""
     added: list[AclBinding] = []
-    for resource, entries in wanted.items():
+    for resource, entries in acls.items():
         existing = set(await admin.describe_acls(AclBinding(resource, AclEntry())))
         missing = [AclBinding(resource, entry) for entry in entries]
-        for binding in [one for one in missing if one in existing]:
+        for binding in [binding for binding in missing if binding in existing]:
             missing.remove(binding)
             if not as_json:
                 click.echo(f"Acl {binding} already exists.")
         if not missing:
             continue
         if not as_json:
-            click.echo(f"Adding ACLs for resource `{resource}`: \n {_lines(one.entry for one in missing)}\n")
+            click.echo(f"Adding ACLs for resource `{resource}`: \n {_lines(binding.entry for binding in missing)}\n")
         await admin.create_acls(missing)
         added += missing
     if as_json:
         print_json([acl_document(binding) for binding in added])
 
 
-async def remove_acls(admin: AclAdmin, wanted: Wanted, *, force: bool, as_json: bool) -> None:
+async def remove_acls(admin: AclAdmin, acls: AclsByResource, *, force: bool, as_json: bool) -> None:
     """``--remove``: asks the user about each resource first, unless ``force``."""
     removed: list[AclBinding] = []
-    for resource, entries in wanted.items():
+    for resource, entries in acls.items():
         question = f"Are you sure you want to delete all ACLs for resource filter `{resource}`? (y/n)"
         if entries:
             question = (
@@ -154,11 +112,13 @@ def confirmed(question: str) -> bool:
 async def list_acls(admin: AclAdmin, resources: list[ResourcePattern], principals: list[str], *, as_json: bool) -> None:
     """``--list``: prints the ACLs of the resources (none: of all). With ``principals``, one list for each of them."""
     found: list[AclBinding] = []
-    for wanted in [AclBinding(resource, AclEntry()) for resource in resources] or [EVERY_ACL]:
-        found += await admin.describe_acls(wanted)
+    for binding_filter in [AclBinding(resource, AclEntry()) for resource in resources] or [EVERY_ACL]:
+        found += await admin.describe_acls(binding_filter)
     found = list(dict.fromkeys(found))
     if as_json:
-        print_json([acl_document(one) for one in found if not principals or one.entry.principal in principals])
+        print_json(
+            [acl_document(binding) for binding in found if not principals or binding.entry.principal in principals]
+        )
         return
     if not principals:
         print_acls(found)

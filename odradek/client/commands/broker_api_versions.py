@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from .command_config import admin_settings, command_config_option
+from odradek.protocol.common.command_options import included, takes
+
+from .command_config import ConnectionOptions
 from .kafka_command import KafkaCommand
-from .running import bootstrap_option, main, run, timeout_option
+from .running import main, run, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.nodes import NodeAdmin
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrokerApiVersionsOptions:
+    """The arguments of the command."""
+
+    connection: ConnectionOptions = included(ConnectionOptions)
+    timeout_ms: int = timeout_option()
 
 
 @click.command(
@@ -19,17 +30,14 @@ if TYPE_CHECKING:
     help="Show which versions of each API the brokers support.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@timeout_option
-def command(bootstrap_server: str, command_config: str | None, timeout_ms: int) -> int:
+@takes(BrokerApiVersionsOptions)
+def command(options: BrokerApiVersionsOptions) -> int:
     """Prints the versions of each broker."""
 
     async def work() -> int | None:
         from ..admin.nodes import NodeAdmin
 
-        settings = admin_settings(command_config, timeout_ms)
-        async with NodeAdmin(bootstrap_server, **settings._asdict()) as admin:
+        async with options.connection.admin(NodeAdmin, options.timeout_ms) as admin:
             return await print_versions(admin)
 
     return run(work)

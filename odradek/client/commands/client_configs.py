@@ -116,7 +116,7 @@ def quota(key: str, text: str) -> float:
 
 async def alter_quotas(admin: ClientQuotaAdmin, changes: Changes) -> None:
     """Changes quotas. Raises CommandError if a quota to delete is not set."""
-    wanted = {key: quota(key, text) for key, text in changes.to_set.items()}
+    set_quotas = {key: quota(key, text) for key, text in changes.to_set.items()}
     if changes.to_delete:
         found = await admin.describe_client_quotas(filters_of(changes.entity), strict=True)
         own = found[0].values if found else {}
@@ -124,7 +124,7 @@ async def alter_quotas(admin: ClientQuotaAdmin, changes: Changes) -> None:
         if missing:
             raise CommandError(f"Invalid config(s): {','.join(missing)}")
     entity = {KINDS[part.type]: part.name or None for part in changes.entity}
-    await admin.alter_client_quotas(entity, set_quotas=wanted, delete_quotas=changes.to_delete)
+    await admin.alter_client_quotas(entity, set_quotas=set_quotas, delete_quotas=changes.to_delete)
 
 
 def upsertions_of(changes: Changes) -> list[ScramUpsertion]:
@@ -181,11 +181,13 @@ async def describe_clients(
     found = await quotas.describe_client_quotas(filters_of(entity), strict=True)
     from odradek.protocol.show.message_documents import java_double  # reads the table of messages
 
-    document: dict[str, object] = {"quotas": [{"entity": one.entity, "configs": one.values} for one in found]}
+    document: dict[str, object] = {
+        "quotas": [{"entity": described.entity, "configs": described.values} for described in found]
+    }
     if not as_json:
-        for one in found:
-            names = [_shown(kind, one.entity[kind]) for kind in SHOWN if kind in one.entity]
-            values = ", ".join(f"{key}={java_double(value)}" for key, value in one.values.items())
+        for described in found:
+            names = [_shown(kind, described.entity[kind]) for kind in SHOWN if kind in described.entity]
+            values = ", ".join(f"{key}={java_double(value)}" for key, value in described.values.items())
             click.echo(f"Quota configs for {', '.join(names)} are {values}")
     if users is not None:
         document["scramCredentials"] = await _describe_credentials(users, entity[0].name, as_json=as_json)
@@ -203,8 +205,8 @@ async def _describe_credentials(users: ScramUserAdmin, name: str | None, *, as_j
         described, errors = dict(error.results), error.errors
     document: dict[str, object] = {}
     for user, credentials in described.items():
-        document[user] = {one.mechanism: {"iterations": one.iterations} for one in credentials}
-        texts = ", ".join(f"{one.mechanism}=iterations={one.iterations}" for one in credentials)
+        document[user] = {credential.mechanism: {"iterations": credential.iterations} for credential in credentials}
+        texts = ", ".join(f"{credential.mechanism}=iterations={credential.iterations}" for credential in credentials)
         if not as_json:
             click.echo(f"SCRAM credential configs for user-principal '{user}' are {texts}")
     for user, failure in errors.items():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from .command_config import admin_settings, command_config_option
+from odradek.protocol.common.command_options import flag, included, option, repeated, takes
+
+from .command_config import ConnectionOptions
 from .kafka_command import KafkaCommand
-from .running import bootstrap_option, exactly_one, main, run, timeout_option
+from .running import exactly_one, main, run, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.configs import ConfigAdmin
@@ -19,62 +22,62 @@ REFUSED = {"delete": SETTINGS, "describe": SETTINGS, "list": ("name", *SETTINGS)
 """Source: ``ClientMetricsCommandOptions.checkArgs``."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClientMetricsOptions:
+    """The arguments of the command."""
+
+    connection: ConnectionOptions = included(ConnectionOptions)
+    alter: bool = flag("--alter", help="Make a subscription, or change the given settings of one.")
+    delete: bool = flag("--delete", help="Remove the subscription of --name.")
+    describe: bool = flag("--describe", help="Show the settings of --name, or of all subscriptions.")
+    list_: bool = flag("--list", help="Show the names of all subscriptions.")
+    name: str | None = option("--name", help="The name of the subscription.")
+    generate_name: bool = flag(
+        "--generate-name", help="With --alter: make a subscription whose name is a new random id."
+    )
+    interval: str | None = option(
+        "--interval", metavar="MS", help='The interval in which clients push; "" restores the default.'
+    )
+    match: tuple[str, ...] = repeated(
+        "--match",
+        metavar="K=V,...",
+        help="The clients, by regular expressions for client_id, client_instance_id, client_software_name, "
+        'client_software_version, client_source_address, client_source_port; "" restores the default, all clients.',
+    )
+    metrics: tuple[str, ...] = repeated(
+        "--metrics", metavar="PREFIX,...", help='Prefixes of metric names; "" restores none.'
+    )
+    timeout_ms: int = timeout_option()
+
+
 @click.command(
     cls=KafkaCommand,
     refused=REFUSED,
     help="Show or change the client metrics subscriptions: which metrics clients push, how often, and which clients.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@click.option("--alter", is_flag=True, help="Make a subscription, or change the given settings of one.")
-@click.option("--delete", is_flag=True, help="Remove the subscription of --name.")
-@click.option("--describe", is_flag=True, help="Show the settings of --name, or of all subscriptions.")
-@click.option("--list", "list_", is_flag=True, help="Show the names of all subscriptions.")
-@click.option("--name", help="The name of the subscription.")
-@click.option("--generate-name", is_flag=True, help="With --alter: make a subscription whose name is a new random id.")
-@click.option("--interval", metavar="MS", help='The interval in which clients push; "" restores the default.')
-@click.option(
-    "--match",
-    multiple=True,
-    metavar="K=V,...",
-    help="The clients, by regular expressions for client_id, client_instance_id, client_software_name, "
-    'client_software_version, client_source_address, client_source_port; "" restores the default, all clients.',
-)
-@click.option("--metrics", multiple=True, metavar="PREFIX,...", help='Prefixes of metric names; "" restores none.')
-@timeout_option
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    alter: bool,
-    delete: bool,
-    describe: bool,
-    list_: bool,
-    name: str | None,
-    generate_name: bool,
-    interval: str | None,
-    match: tuple[str, ...],
-    metrics: tuple[str, ...],
-    timeout_ms: int,
-) -> int:
+@takes(ClientMetricsOptions)
+def command(options: ClientMetricsOptions) -> int:
     """Checks the arguments and runs the action."""
-    action = exactly_one({"alter": alter, "delete": delete, "describe": describe, "list": list_})
-    check_name(action, name, generate_name)
-    changes = changed_configs(interval, match, metrics)
+    action = exactly_one(
+        {"alter": options.alter, "delete": options.delete, "describe": options.describe, "list": options.list_}
+    )
+    check_name(action, options.name, options.generate_name)
+    changes = changed_configs(options.interval, options.match, options.metrics)
 
     async def work() -> None:
         from ..admin.configs import ConfigAdmin
 
-        async with ConfigAdmin(bootstrap_server, **admin_settings(command_config, timeout_ms)._asdict()) as admin:
+        async with options.connection.admin(ConfigAdmin, options.timeout_ms) as admin:
             if action == "list":
                 for listed in await admin.list_config_resources(CLIENT_METRICS):
                     click.echo(listed)
             elif action == "describe":
-                await describe_subscriptions(admin, name)
+                await describe_subscriptions(admin, options.name)
             elif action == "delete":
-                await delete_subscription(admin, str(name))
+                await delete_subscription(admin, str(options.name))
             else:
-                await alter_subscription(admin, name or random_name(), changes)
+                await alter_subscription(admin, options.name or random_name(), changes)
 
     return run(work)
 
@@ -117,9 +120,9 @@ async def describe_subscriptions(admin: ConfigAdmin, name: str | None) -> None:
         return
     names = existing if name is None else [name]
     described = await admin.describe_configs(CLIENT_METRICS, names) if names else {}
-    for one in names:
-        click.echo(f"Client metrics configs for {one} are:")
-        for entry in sorted(described[one], key=lambda entry: entry.name):
+    for subscription in names:
+        click.echo(f"Client metrics configs for {subscription} are:")
+        for entry in sorted(described[subscription], key=lambda entry: entry.name):
             click.echo(f"  {entry.name}={entry.value}")
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from odradek.protocol.common.command_options import flag, included, option, takes
+
 from .abbreviations import AbbreviatedGroup
-from .node_options import Command, action_options, ask, given_options, keep_options, node_options
-from .running import main
+from .command_config import FILE_PATH, command_config_option
+from .node_options import NodeOptions, ask, given_options, keep_options
+from .running import main, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.nodes import NodeAdmin
@@ -19,31 +23,29 @@ if TYPE_CHECKING:
     help="Show the id and the nodes of a cluster; unregister a broker.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@node_options
-@click.pass_context
-def command(context: click.Context, /, **given: str | None) -> None:
+@takes(NodeOptions)
+def command(options: NodeOptions) -> None:
     """Keeps the options that were given before the action's name. The action reads them."""
-    keep_options(context, **given)
+    keep_options(options)
 
 
 def _old_config(context: click.Context, parameter: click.Parameter, path: str | None) -> None:
     """Warns of ``--config``, and keeps its value as that of ``--command-config``."""
     if path is not None:
         click.echo("Option --config has been deprecated: use --command-config instead.", err=True)
-        context.ensure_object(dict)["command_config"] = path
+        context.obj = replace(context.obj, command_config=path)
 
 
-def cluster_options(function: Command) -> Command:
-    """Adds the options of an action, with the names that only kafka-cluster has: ``-c`` and ``--config``."""
-    old = click.option(
-        "--config",
-        "old_config",
-        type=click.Path(exists=True, dir_okay=False),
-        expose_value=False,
-        callback=_old_config,
-        hidden=True,
-    )
-    return action_options(old(function), ("-c", "--command-config"))
+@dataclass(frozen=True, kw_only=True)
+class ClusterNodeOptions(NodeOptions):
+    """The nodes' options of an action, with the short name that only kafka-cluster has."""
+
+    command_config: str | None = command_config_option("-c", "--command-config")
+
+
+def old_config_option() -> Any:
+    """``--config``, the deprecated name of ``--command-config``. The field has no value: its callback keeps it."""
+    return option("--config", type=FILE_PATH, expose_value=False, callback=_old_config, hidden=True)
 
 
 def _node_admin() -> type[NodeAdmin]:
@@ -52,9 +54,18 @@ def _node_admin() -> type[NodeAdmin]:
     return NodeAdmin
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClusterIdOptions:
+    """The arguments of ``cluster-id``."""
+
+    nodes: ClusterNodeOptions = included(ClusterNodeOptions)
+    timeout_ms: int = timeout_option()
+    old_config: None = old_config_option()
+
+
 @command.command("cluster-id", help="Show the id of the cluster.")
-@cluster_options
-def cluster_id(**common: Any) -> int:
+@takes(ClusterIdOptions)
+def cluster_id(options: ClusterIdOptions) -> int:
     """``cluster-id``: prints the id of the cluster. Returns the exit code."""
 
     async def work(admin: NodeAdmin) -> int:
@@ -65,42 +76,60 @@ def cluster_id(**common: Any) -> int:
             click.echo(f"Cluster ID: {found}")
         return 0
 
-    return ask(common, _node_admin, work)
+    return ask(options.nodes, options.timeout_ms, _node_admin, work)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnregisterOptions:
+    """The arguments of ``unregister``."""
+
+    broker_id: int = option("-i", "--id", type=int, required=True, metavar="N", help="The broker's id.")
+    nodes: ClusterNodeOptions = included(ClusterNodeOptions)
+    timeout_ms: int = timeout_option()
+    old_config: None = old_config_option()
 
 
 @command.command(help="Unregister a broker.")
-@click.option("-i", "--id", "broker_id", type=int, required=True, metavar="N", help="The broker's id.")
-@cluster_options
-def unregister(broker_id: int, **common: Any) -> int:
+@takes(UnregisterOptions)
+def unregister(options: UnregisterOptions) -> int:
     """``unregister``: unregisters a broker. Returns the exit code."""
 
     async def work(admin: NodeAdmin) -> int:
         from ..errors import UnsupportedVersionError
 
         try:
-            await admin.unregister_broker(broker_id)
+            await admin.unregister_broker(options.broker_id)
         except UnsupportedVersionError:
             click.echo("The target cluster does not support the broker unregistration API.")
         else:
-            click.echo(f"Broker {broker_id} is no longer registered.")
+            click.echo(f"Broker {options.broker_id} is no longer registered.")
         return 0
 
-    return ask(common, _node_admin, work)
+    return ask(options.nodes, options.timeout_ms, _node_admin, work)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListEndpointsOptions:
+    """The arguments of ``list-endpoints``."""
+
+    include_fenced_brokers: bool = flag("--include-fenced-brokers", help="Also list fenced brokers.")
+    nodes: ClusterNodeOptions = included(ClusterNodeOptions)
+    timeout_ms: int = timeout_option()
+    old_config: None = old_config_option()
 
 
 @command.command("list-endpoints", help="List the brokers, or the controllers.")
-@click.option("--include-fenced-brokers", is_flag=True, help="Also list fenced brokers.")
-@cluster_options
-def list_endpoints(include_fenced_brokers: bool, **common: Any) -> int:
+@takes(ListEndpointsOptions)
+def list_endpoints(options: ListEndpointsOptions) -> int:
     """``list-endpoints``: prints the nodes and their endpoints. Returns the exit code."""
-    of_controllers = given_options(common)["bootstrap_controller"] is not None
-    if include_fenced_brokers and of_controllers:
+    of_controllers = given_options(options.nodes).bootstrap_controller is not None
+    if options.include_fenced_brokers and of_controllers:
         raise click.UsageError("The option --include-fenced-brokers is only supported with --bootstrap-server option")
 
     async def work(admin: NodeAdmin) -> int:
-        return await print_endpoints(admin, of_controllers, include_fenced_brokers)
+        return await print_endpoints(admin, of_controllers, options.include_fenced_brokers)
 
-    return ask(common, _node_admin, work)
+    return ask(options.nodes, options.timeout_ms, _node_admin, work)
 
 
 async def print_endpoints(admin: NodeAdmin, of_controllers: bool, include_fenced_brokers: bool) -> int:

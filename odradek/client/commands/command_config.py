@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from odradek.protocol.common.command_options import option, repeated
 from odradek.protocol.java.properties import decode_properties, parse_properties
 
-from .running import CommandError, key_values
+from .running import CommandError, bootstrap_option, key_values
 
 if TYPE_CHECKING:
-    from ..security.secured import Secured
+    from ..security.secured import ConnectionSecurity
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+
+Admin = TypeVar("Admin")
+FILE_PATH = click.Path(exists=True, dir_okay=False)
 ASSIGNORS = {
     "RangeAssignor": "range",
     "RoundRobinAssignor": "roundrobin",
@@ -43,24 +47,38 @@ def _keep_properties(context: click.Context, parameter: click.Parameter, texts: 
     return texts
 
 
-def command_config_option(command: Command, names: Sequence[str] = ("--command-config",)) -> Command:
-    """Adds ``--command-config``, or an option of these names, and ``--command-property`` for the admin client."""
-    file = click.option(
-        *names,
-        "command_config",
-        type=click.Path(exists=True, dir_okay=False),
+def command_config_option(*names: str) -> Any:
+    """``--command-config``, or the option of these names: the file with settings of the admin client."""
+    return option(
+        *(names or ("--command-config",)),
+        type=FILE_PATH,
         metavar="FILE",
         help="A properties file with settings of the admin client.",
     )
-    properties = click.option(
+
+
+def command_property_option() -> Any:
+    """``--command-property`` for the admin client. The field has no value: :func:`given_settings` reads it."""
+    return repeated(
         "--command-property",
-        multiple=True,
         metavar="KEY=VALUE",
         expose_value=False,
         callback=_keep_properties,
         help="A setting of the admin client; takes precedence over the file.",
     )
-    return file(properties(command))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectionOptions:
+    """The brokers' addresses, and the settings of the admin client."""
+
+    bootstrap_server: str = bootstrap_option()
+    command_config: str | None = command_config_option()
+    command_property: None = command_property_option()
+
+    def admin(self, client: Callable[..., Admin], timeout_ms: int) -> Admin:
+        """Makes an admin client of this class. Raises the errors of :func:`client_settings`."""
+        return client(self.bootstrap_server, **admin_settings(self.command_config, timeout_ms)._asdict())
 
 
 def _deprecated(new: str, key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -76,11 +94,10 @@ def _deprecated(new: str, key: str) -> Callable[[click.Context, click.Parameter,
     return keep
 
 
-def deprecated_properties(new: str) -> Callable[[Command], Command]:
-    """Adds ``--property``, the name before Kafka 4.2 of ``--reader-property`` or ``--formatter-property``."""
-    return click.option(
+def deprecated_properties(new: str) -> Any:
+    """``--property``, the name before Kafka 4.2 of ``--reader-property`` or ``--formatter-property``."""
+    return repeated(
         "--property",
-        multiple=True,
         metavar="KEY=VALUE",
         expose_value=False,
         callback=_deprecated(new, SHAPE),
@@ -93,46 +110,43 @@ def with_deprecated(properties: tuple[str, ...]) -> tuple[str, ...]:
     return properties or click.get_current_context().meta.get(SHAPE, ())
 
 
-def console_config_options(client: str) -> Callable[[Command], Command]:
-    """Adds ``--command-config`` and ``--command-property`` for a producer or consumer, and their names before 4.2."""
-    path = click.Path(exists=True, dir_okay=False)
+def client_config_option(client: str) -> Any:
+    """``--command-config`` for a producer or a consumer."""
+    return option(
+        "--command-config", type=FILE_PATH, metavar="FILE", help=f"A properties file with settings of the {client}."
+    )
 
-    options = [
-        click.option(
-            "--command-config", type=path, metavar="FILE", help=f"A properties file with settings of the {client}."
-        ),
-        click.option(
-            "--command-property",
-            "command_properties",
-            multiple=True,
-            metavar="KEY=VALUE",
-            help=f"A setting of the {client}; takes precedence over the file.",
-        ),
-        click.option(
-            f"--{client}.config",
-            f"{client}_config",
-            type=path,
-            metavar="FILE",
-            expose_value=False,
-            callback=_deprecated("--command-config", FILE),
-            help="Deprecated: --command-config.",
-        ),
-        click.option(
-            f"--{client}-property",
-            multiple=True,
-            metavar="KEY=VALUE",
-            expose_value=False,
-            callback=_deprecated("--command-property", PROPERTIES),
-            help="Deprecated: --command-property.",
-        ),
-    ]
 
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
+def client_properties_option(client: str) -> Any:
+    """``--command-property`` for a producer or a consumer."""
+    return repeated(
+        "--command-property",
+        metavar="KEY=VALUE",
+        help=f"A setting of the {client}; takes precedence over the file.",
+    )
 
-    return decorate
+
+def old_config_option(client: str) -> Any:
+    """The name of ``--command-config`` before Kafka 4.2. The field has no value: :func:`given_settings` reads it."""
+    return option(
+        f"--{client}.config",
+        type=FILE_PATH,
+        metavar="FILE",
+        expose_value=False,
+        callback=_deprecated("--command-config", FILE),
+        help="Deprecated: --command-config.",
+    )
+
+
+def old_properties_option(client: str) -> Any:
+    """The name of ``--command-property`` before Kafka 4.2. The field has no value: :func:`given_settings` reads it."""
+    return repeated(
+        f"--{client}-property",
+        metavar="KEY=VALUE",
+        expose_value=False,
+        callback=_deprecated("--command-property", PROPERTIES),
+        help="Deprecated: --command-property.",
+    )
 
 
 def _number(text: str) -> int:
@@ -225,7 +239,7 @@ class AdminSettings(NamedTuple):
     default_api_timeout_ms: float = 30_000
     retry_backoff_ms: float = 100
     retry_backoff_max_ms: float = 1_000
-    security: Secured | None = None
+    security: ConnectionSecurity | None = None
 
 
 def admin_settings(path: str | None, timeout_ms: int) -> AdminSettings:
@@ -304,7 +318,12 @@ def client_settings(
     return settings
 
 
-def security_settings(given: dict[str, GivenSetting]) -> Secured | None:
+def read_properties(text: str) -> dict[str, str]:
+    """The keys and values. If a key occurs twice, the last value counts. Raises ValueError with the line number."""
+    return {entry.key: entry.value for entry in parse_properties(text)}
+
+
+def security_settings(given: dict[str, GivenSetting]) -> ConnectionSecurity | None:
     """Removes the security keys from ``given`` and returns the client's security; None for PLAINTEXT.
 
     Raises CommandError, whose message shows no values.

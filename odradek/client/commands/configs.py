@@ -6,12 +6,13 @@ Users, clients and IP addresses, which have quotas and credentials, are in ``cli
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 from click.core import ParameterSource
 
+from odradek.protocol.common.command_options import either, flag, option, repeated, takes
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 from .client_configs import (
@@ -29,11 +30,10 @@ from .client_configs import (
     upsertions_of,
     with_credentials,
 )
-from .command_config import admin_settings, command_config_option
+from .command_config import admin_settings, command_config_option, command_property_option, read_properties
 from .kafka_command import KafkaCommand
 from .output import print_json
-from .properties_file import read_properties
-from .running import CommandError, bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
+from .running import CommandError, bootstrap_option, exactly_one, json_option, main, run, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.configs import ConfigEntry
@@ -58,6 +58,11 @@ OWN_SOURCES = {
 CLIENT_TYPES = (USERS, CLIENTS, IPS)
 SHORT_ORDER = ("topics", CLIENTS, USERS, "brokers", "broker-loggers", IPS, "client-metrics", "groups")
 """The order in which the entity's parts are printed: with ``--user`` and ``--client`` Kafka names the client first."""
+SHORT_FLAGS = (
+    *("topic", "broker", "group", "broker_logger", "client_metrics", "user", "client", "ip"),
+    *("broker_defaults", "user_defaults", "client_defaults", "ip_defaults"),
+)
+"""The options that name the type and the entity at once."""
 NAMED_BY_CONFIGS = ("client-metrics", "group")
 MISSING_ENTITY = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.BROKER_NOT_AVAILABLE)
 DEFAULT_BROKER_SOURCE = "DYNAMIC_DEFAULT_BROKER_CONFIG"
@@ -90,106 +95,104 @@ def split_configs(text: str) -> dict[str, str]:
     return pairs
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConfigOptions:
+    """The arguments of the command."""
+
+    bootstrap_server: str = bootstrap_option()
+    bootstrap_controller: str | None = option(
+        "--bootstrap-controller",
+        metavar="HOST:PORT,...",
+        help="Controllers to use instead of brokers, for topics, brokers and groups.",
+    )
+    command_config: str | None = command_config_option()
+    command_property: None = command_property_option()
+    describe: bool = flag("--describe", help="Show the configurations set on the entity.")
+    alter: bool = flag("--alter", help="Change configurations.")
+    all_: bool = flag("--all", help="With --describe: also configurations with default values.")
+    add_config: str | None = option(
+        "--add-config", metavar="K=V,...", help="Configurations to set; put brackets around a value with commas."
+    )
+    add_config_file: TextIO | None = option(
+        "--add-config-file", type=click.File(), help="A properties file with configurations to set."
+    )
+    delete_config: str | None = option("--delete-config", metavar="K,...", help="Configurations to remove.")
+    entity_types: tuple[str, ...] = repeated(
+        "--entity-type",
+        type=click.Choice([*ENTITY_TYPES, *CLIENT_TYPES]),
+        help="The type of the entity; users and clients may be given together.",
+    )
+    entity_names: tuple[str, ...] = either(
+        repeated(
+            "--entity-name",
+            help="The name of the entity: a topic, a broker's id, a group, a user, a client id, an IP address.",
+        ),
+        repeated(
+            "--entity-default",
+            is_flag=True,
+            flag_value="",
+            help="The default of all brokers, users, clients or IP addresses, in place of a name.",
+        ),
+    )
+    topic: str | None = option("--topic", help="The same as --entity-type topics --entity-name.")
+    broker: str | None = option("--broker", help="The same as --entity-type brokers --entity-name.")
+    group: str | None = option("--group", help="The same as --entity-type groups --entity-name.")
+    broker_logger: str | None = option(
+        "--broker-logger", help="The same as --entity-type broker-loggers --entity-name."
+    )
+    client_metrics: str | None = option(
+        "--client-metrics", help="The same as --entity-type client-metrics --entity-name."
+    )
+    user: str | None = option("--user", help="The same as --entity-type users --entity-name.")
+    client: str | None = option("--client", help="The same as --entity-type clients --entity-name.")
+    ip: str | None = option("--ip", help="The same as --entity-type ips --entity-name.")
+    broker_defaults: bool = flag("--broker-defaults", help="The same as --entity-type brokers --entity-default.")
+    user_defaults: bool = flag("--user-defaults", help="The same as --entity-type users --entity-default.")
+    client_defaults: bool = flag("--client-defaults", help="The same as --entity-type clients --entity-default.")
+    ip_defaults: bool = flag("--ip-defaults", help="The same as --entity-type ips --entity-default.")
+    timeout_ms: int = timeout_option()
+    as_json: bool = json_option()
+
+
 @click.command(
     cls=KafkaCommand,
     refused=REFUSED,
     help="Show or change the configurations of topics, brokers and groups, the quotas and credentials of users.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@click.option(
-    "--bootstrap-controller",
-    metavar="HOST:PORT,...",
-    help="Controllers to use instead of brokers, for topics, brokers and groups.",
-)
-@command_config_option
-@click.option("--describe", is_flag=True, help="Show the configurations set on the entity.")
-@click.option("--alter", is_flag=True, help="Change configurations.")
-@click.option("--all", "all_", is_flag=True, help="With --describe: also configurations with default values.")
-@click.option("--add-config", metavar="K=V,...", help="Configurations to set; put brackets around a value with commas.")
-@click.option("--add-config-file", type=click.File(), help="A properties file with configurations to set.")
-@click.option("--delete-config", metavar="K,...", help="Configurations to remove.")
-@click.option(
-    "--entity-type",
-    "entity_types",
-    multiple=True,
-    type=click.Choice([*ENTITY_TYPES, *CLIENT_TYPES]),
-    help="The type of the entity; users and clients may be given together.",
-)
-@click.option(
-    "--entity-name",
-    "entity_names",
-    multiple=True,
-    help="The name of the entity: a topic, a broker's id, a group, a user, a client id, an IP address.",
-)
-@click.option(
-    "--entity-default",
-    "entity_names",
-    is_flag=True,
-    flag_value="",
-    multiple=True,
-    help="The default of all brokers, users, clients or IP addresses, in place of a name.",
-)
-@click.option("--topic", help="The same as --entity-type topics --entity-name.")
-@click.option("--broker", help="The same as --entity-type brokers --entity-name.")
-@click.option("--group", help="The same as --entity-type groups --entity-name.")
-@click.option("--broker-logger", help="The same as --entity-type broker-loggers --entity-name.")
-@click.option("--client-metrics", help="The same as --entity-type client-metrics --entity-name.")
-@click.option("--user", help="The same as --entity-type users --entity-name.")
-@click.option("--client", help="The same as --entity-type clients --entity-name.")
-@click.option("--ip", help="The same as --entity-type ips --entity-name.")
-@click.option("--broker-defaults", is_flag=True, help="The same as --entity-type brokers --entity-default.")
-@click.option("--user-defaults", is_flag=True, help="The same as --entity-type users --entity-default.")
-@click.option("--client-defaults", is_flag=True, help="The same as --entity-type clients --entity-default.")
-@click.option("--ip-defaults", is_flag=True, help="The same as --entity-type ips --entity-default.")
-@timeout_option
-@json_option
-@output_option
-def command(
-    bootstrap_server: str,
-    bootstrap_controller: str | None,
-    command_config: str | None,
-    describe: bool,
-    alter: bool,
-    all_: bool,
-    add_config: str | None,
-    add_config_file: TextIO | None,
-    delete_config: str | None,
-    entity_types: tuple[str, ...],
-    entity_names: tuple[str, ...],
-    timeout_ms: int,
-    as_json: bool,
-    output: str,
-    **short: str | bool | None,
-) -> int:
+@takes(ConfigOptions)
+def command(options: ConfigOptions) -> int:
     """Checks the arguments and runs the action."""
-    action = exactly_one({"describe": describe, "alter": alter})
-    entity = the_entity(list(entity_types), list(entity_names), short_names(short))
+    action = exactly_one({"describe": options.describe, "alter": options.alter})
+    entity = the_entity(list(options.entity_types), list(options.entity_names), short_names(options))
     to_set: dict[str, str] = {}
-    if add_config_file is not None:
-        to_set.update(read_properties(add_config_file.read()))
-    if add_config is not None:
-        to_set.update(split_configs(add_config))
-    to_delete = [key.strip() for key in (delete_config or "").split(",") if key.strip()]
-    if action == "alter" and all(one is None for one in (add_config, add_config_file, delete_config)):
+    if options.add_config_file is not None:
+        to_set.update(read_properties(options.add_config_file.read()))
+    if options.add_config is not None:
+        to_set.update(split_configs(options.add_config))
+    to_delete = [key.strip() for key in (options.delete_config or "").split(",") if key.strip()]
+    if action == "alter" and all(
+        change is None for change in (options.add_config, options.add_config_file, options.delete_config)
+    ):
         raise click.UsageError("--alter needs --add-config, --add-config-file or --delete-config")
-    json_wanted = as_json or output == "json"
-    if bootstrap_controller is not None:
+    if options.bootstrap_controller is not None:
         check_controller_use(entity, action)
-    settings = admin_settings(command_config, timeout_ms)
+    settings = admin_settings(options.command_config, options.timeout_ms)
     if not isinstance(entity, Entity):
         changes = Changes(entity, to_set, to_delete)
-        return run(lambda: ask_about_clients(bootstrap_server, settings, action, changes, as_json=json_wanted))
+        return run(
+            lambda: ask_about_clients(options.bootstrap_server, settings, action, changes, as_json=options.as_json)
+        )
 
     async def work() -> None:
         from ..admin.topic_configs import TopicConfigAdmin
 
-        at = {"bootstrap_controllers": bootstrap_controller, **settings._asdict()}
-        async with TopicConfigAdmin(bootstrap_server, **at) as admin:
+        at = {"bootstrap_controllers": options.bootstrap_controller, **settings._asdict()}
+        async with TopicConfigAdmin(options.bootstrap_server, **at) as admin:
             if action == "describe":
-                await describe_configs(admin, entity, all_configs=all_, as_json=json_wanted)
+                await describe_configs(admin, entity, all_configs=options.all_, as_json=options.as_json)
             else:
-                await alter_configs(admin, entity, to_set, to_delete, as_json=json_wanted)
+                await alter_configs(admin, entity, to_set, to_delete, as_json=options.as_json)
 
     return run(work)
 
@@ -233,17 +236,18 @@ async def ask_about_clients(
         print_altered(changes, as_json=as_json)
 
 
-def short_names(short: Mapping[str, str | bool | None]) -> dict[str, str]:
+def short_names(options: ConfigOptions) -> dict[str, str]:
     """Entity type -> name, from flags such as ``--topic NAME`` and ``--user-defaults`` (name ""). Raises UsageError."""
     names: dict[str, str] = {}
-    for flag, value in short.items():
-        kind = flag.replace("_", "-").removesuffix("-defaults")
+    for flag_name in SHORT_FLAGS:
+        value: str | bool | None = getattr(options, flag_name)
+        kind = flag_name.replace("_", "-").removesuffix("-defaults")
         kind = kind if kind == "client-metrics" else f"{kind}s"
         if isinstance(value, str) or value:
             if kind in names:
                 raise click.UsageError(f"Duplicate entity type(s) specified: {kind}")
             names[kind] = value if isinstance(value, str) else ""
-    return dict(sorted(names.items(), key=lambda one: (not one[1], SHORT_ORDER.index(one[0]))))
+    return dict(sorted(names.items(), key=lambda named: (not named[1], SHORT_ORDER.index(named[0]))))
 
 
 def the_entity(types: list[str], names: list[str], short: dict[str, str]) -> Entity | tuple[ClientEntity, ...]:
@@ -312,8 +316,8 @@ def _shown(value: str | None) -> str:
 
 def is_own(entry: ConfigEntry, entity_type: str, name: str) -> bool:
     """Whether the configuration is set on the entity itself and not inherited."""
-    wanted = DEFAULT_BROKER_SOURCE if entity_type == "broker" and not name else OWN_SOURCES[entity_type]
-    return entry.source == wanted
+    own_source = DEFAULT_BROKER_SOURCE if entity_type == "broker" and not name else OWN_SOURCES[entity_type]
+    return entry.source == own_source
 
 
 def config_document(entry: ConfigEntry) -> object:

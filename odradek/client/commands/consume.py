@@ -5,24 +5,30 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+
+from odradek.protocol.common.command_options import flag, option, repeated, takes
 
 from ..types import ConsumerRecord, TopicPartition
 from .command_config import (
     CONSUMER,
+    client_config_option,
+    client_properties_option,
     client_settings,
-    console_config_options,
     deprecated_properties,
+    old_config_option,
+    old_properties_option,
+    read_properties,
     under_flags,
     with_deprecated,
 )
 from .deserializers import DeserializationError
 from .kafka_command import KafkaCommand
 from .message_formatters import Formatter, formatter_of
-from .properties_file import read_properties
 from .record_format import RecordFormat
 from .running import (
     CommandError,
@@ -30,7 +36,6 @@ from .running import (
     json_option,
     key_values,
     main,
-    output_option,
     run,
 )
 from .topic_partitions import INTERNAL_TOPICS
@@ -39,27 +44,6 @@ if TYPE_CHECKING:
     from ..consumer.consumer import Consumer
 
 POLL_MS = 1_000
-
-
-class ConsumeOptions(NamedTuple):
-    """The command's arguments."""
-
-    topic: str | None
-    include: str | None
-    partition: int | None
-    offset: str
-    max_messages: int | None
-    timeout_ms: int | None
-    until_offset: int | None
-    until_time_ms: int | None
-    until_end: bool
-    formatter: Formatter
-    skip_message_on_error: bool
-
-    @property
-    def has_end(self) -> bool:
-        """Whether each partition has an offset to stop at."""
-        return self.until_offset is not None or self.until_time_ms is not None or self.until_end
 
 
 def parse_moment(text: str) -> int:
@@ -81,148 +65,152 @@ REFUSED = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConsumeOptions:
+    """The arguments of the command."""
+
+    bootstrap_server: str = bootstrap_option()
+    command_config: str | None = client_config_option("consumer")
+    command_properties: tuple[str, ...] = client_properties_option("consumer")
+    consumer_config: None = old_config_option("consumer")
+    consumer_property: None = old_properties_option("consumer")
+    topic: str | None = option("--topic", help="The topic.")
+    include: str | None = option("--include", help="Read all topics that match a regular expression instead.")
+    partition: int | None = option("--partition", type=click.IntRange(min=0), help="Only this partition.")
+    offset: str | None = option(
+        "--offset", help="Where to begin: earliest, latest (default), or a number with --partition."
+    )
+    from_beginning: bool = flag("--from-beginning", help="Begin at the earliest record if no offset is committed.")
+    group: str | None = option("--group", help="Read as a member of this group and commit. Default: no group.")
+    max_messages: int | None = option(
+        "--max-messages", type=click.IntRange(min=-1), help="Stop after this many records; -1: do not stop."
+    )
+    timeout_ms: int | None = option(
+        "--timeout-ms", type=int, help="Stop if no record arrives for this many milliseconds; -1: do not stop."
+    )
+    until_offset: int | None = option(
+        "--until-offset", type=click.IntRange(min=0), help="Stop before this offset, in each partition."
+    )
+    until_time: str | None = option(
+        "--until-time", help="Stop before the first record at this time (ms, or ISO 8601), in each partition."
+    )
+    until_end: bool = flag("--until-end", help="Stop at the current end of each partition.")
+    properties: tuple[str, ...] = repeated(
+        "--formatter-property",
+        metavar="KEY=VALUE",
+        help="How to print: print.timestamp, print.key, print.offset, print.partition, print.headers, print.value, "
+        "print.epoch, key.separator, line.separator, headers.separator, null.literal, key.deserializer, "
+        "value.deserializer, headers.deserializer.",
+    )
+    old_properties: None = deprecated_properties("--formatter-property")
+    formatter_config: TextIO | None = option(
+        "--formatter-config", type=click.File(), metavar="FILE", help="A properties file with such properties."
+    )
+    formatter: str | None = option(
+        "--formatter", metavar="CLASS", help="How to print, by the name of Kafka's class (docs/commands.md)."
+    )
+    key_deserializer: str | None = option(
+        "--key-deserializer", metavar="CLASS", help="The deserializer of keys, by the name of Kafka's class."
+    )
+    value_deserializer: str | None = option(
+        "--value-deserializer", metavar="CLASS", help="The deserializer of values, by the name of Kafka's class."
+    )
+    skip_message_on_error: bool = flag("--skip-message-on-error", help="Skip records that cannot be printed.")
+    enable_systest_events: bool = flag(
+        "--enable-systest-events", help="Print shutdown_complete when the consumer has closed."
+    )
+    isolation_level: str = option(
+        "--isolation-level",
+        type=click.Choice(["read_uncommitted", "read_committed"]),
+        default="read_uncommitted",
+        show_default=True,
+    )
+    as_json: bool = json_option()
+
+    @property
+    def record_limit(self) -> int | None:
+        """The number of records to stop after."""
+        return None if self.max_messages == -1 else self.max_messages
+
+    @property
+    def idle_limit_ms(self) -> int | None:
+        """How long to wait for a record before the end."""
+        return None if self.timeout_ms is not None and self.timeout_ms < 0 else self.timeout_ms
+
+    @property
+    def until_time_ms(self) -> int | None:
+        """The time of ``--until-time``, in ms since 1970. Raises UsageError."""
+        return None if self.until_time is None else parse_moment(self.until_time)
+
+    @property
+    def has_end(self) -> bool:
+        """Whether each partition has an offset to stop at."""
+        return self.until_offset is not None or self.until_time is not None or self.until_end
+
+
 @click.command(
     cls=KafkaCommand,
     refused=REFUSED,
     help="Print the records of a topic.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@console_config_options("consumer")
-@click.option("--topic", help="The topic.")
-@click.option("--include", help="Read all topics that match a regular expression instead.")
-@click.option("--partition", type=click.IntRange(min=0), help="Only this partition.")
-@click.option("--offset", help="Where to begin: earliest, latest (default), or a number with --partition.")
-@click.option("--from-beginning", is_flag=True, help="Begin at the earliest record if no offset is committed.")
-@click.option("--group", help="Read as a member of this group and commit. Default: no group.")
-@click.option("--max-messages", type=click.IntRange(min=-1), help="Stop after this many records; -1: do not stop.")
-@click.option("--timeout-ms", type=int, help="Stop if no record arrives for this many milliseconds; -1: do not stop.")
-@click.option("--until-offset", type=click.IntRange(min=0), help="Stop before this offset, in each partition.")
-@click.option("--until-time", help="Stop before the first record at this time (ms, or ISO 8601), in each partition.")
-@click.option("--until-end", is_flag=True, help="Stop at the current end of each partition.")
-@click.option(
-    "--formatter-property",
-    "properties",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="How to print: print.timestamp, print.key, print.offset, print.partition, print.headers, print.value, "
-    "print.epoch, key.separator, line.separator, headers.separator, null.literal, key.deserializer, "
-    "value.deserializer, headers.deserializer.",
-)
-@deprecated_properties("--formatter-property")
-@click.option("--formatter-config", type=click.File(), metavar="FILE", help="A properties file with such properties.")
-@click.option("--formatter", metavar="CLASS", help="How to print, by the name of Kafka's class (docs/commands.md).")
-@click.option("--key-deserializer", metavar="CLASS", help="The deserializer of keys, by the name of Kafka's class.")
-@click.option("--value-deserializer", metavar="CLASS", help="The deserializer of values, by the name of Kafka's class.")
-@click.option("--skip-message-on-error", is_flag=True, help="Skip records that cannot be printed.")
-@click.option("--enable-systest-events", is_flag=True, help="Print shutdown_complete when the consumer has closed.")
-@click.option(
-    "--isolation-level",
-    type=click.Choice(["read_uncommitted", "read_committed"]),
-    default="read_uncommitted",
-    show_default=True,
-)
-@json_option
-@output_option
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    command_properties: tuple[str, ...],
-    topic: str | None,
-    include: str | None,
-    partition: int | None,
-    offset: str | None,
-    from_beginning: bool,
-    group: str | None,
-    max_messages: int | None,
-    timeout_ms: int | None,
-    until_offset: int | None,
-    until_time: str | None,
-    until_end: bool,
-    properties: tuple[str, ...],
-    formatter_config: TextIO | None,
-    formatter: str | None,
-    key_deserializer: str | None,
-    value_deserializer: str | None,
-    skip_message_on_error: bool,
-    enable_systest_events: bool,
-    isolation_level: str,
-    as_json: bool,
-    output: str,
-) -> int:
+@takes(ConsumeOptions)
+def command(options: ConsumeOptions) -> int:
     """Checks the arguments and prints."""
-    offset = None if offset is None else offset.lower()
-    check_place(topic, include, partition, offset, from_beginning)
-    shown = shown_properties(formatter_config, with_deprecated(properties), key_deserializer, value_deserializer)
-    print_as = the_formatter(formatter, shown, as_json=as_json or output == "json")
-    given = client_settings(CONSUMER, command_config, command_properties)
-    reset = starting_point(given, offset, from_beginning)
-    settings = consumer_settings(given, group, reset, isolation_level)
+    if options.offset is not None:
+        options = replace(options, offset=options.offset.lower())
+    check_place(options)
+    formatter = the_formatter(options.formatter, shown_properties(options), as_json=options.as_json)
+    given = client_settings(CONSUMER, options.command_config, options.command_properties)
+    settings = consumer_settings(given, options, starting_point(given, options))
     has_group = settings["group_id"] is not None
-    if has_group and (partition is not None or offset is not None):
+    if has_group and (options.partition is not None or options.offset is not None):
         raise click.UsageError("Options group and partition (or offset) cannot be specified together.")
-    options = ConsumeOptions(
-        topic,
-        include,
-        partition,
-        offset or settings["auto_offset_reset"],
-        None if max_messages == -1 else max_messages,
-        None if timeout_ms is not None and timeout_ms < 0 else timeout_ms,
-        until_offset,
-        parse_moment(until_time) if until_time is not None else None,
-        until_end,
-        print_as,
-        skip_message_on_error,
-    )
+    if options.until_time is not None:
+        parse_moment(options.until_time)
     if has_group and options.has_end:
         raise click.UsageError("--until-... and --group cannot be used together, because a group's partitions change")
     try:
-        return run(lambda: consume_until_done(bootstrap_server, settings, options))
+        return run(lambda: consume_until_done(settings, options, formatter))
     finally:
-        if enable_systest_events:
+        if options.enable_systest_events:
             click.echo("shutdown_complete")
 
 
-def check_place(
-    topic: str | None, include: str | None, partition: int | None, offset: str | None, from_beginning: bool
-) -> None:
+def check_place(options: ConsumeOptions) -> None:
     """Raises UsageError if topic, partition and starting offset are missing or contradictory."""
-    if (topic is None) == (include is None):
+    offset = options.offset
+    if (options.topic is None) == (options.include is None):
         raise click.UsageError("Exactly one of --topic and --include is required")
-    if partition is not None and topic is None:
+    if options.partition is not None and options.topic is None:
         raise click.UsageError("--partition needs --topic")
     if offset is not None and offset not in ("earliest", "latest"):
         if not offset.isdigit():
             raise click.UsageError(
                 f"The provided offset value '{offset}' is incorrect. Valid: earliest, latest, a number"
             )
-        if partition is None:
+        if options.partition is None:
             raise click.UsageError("The partition is required when offset is specified.")
-    if from_beginning and offset is not None:
+    if options.from_beginning and offset is not None:
         raise click.UsageError("--from-beginning and --offset cannot be used together")
 
 
-def starting_point(given: Mapping[str, Any], offset: str | None, from_beginning: bool) -> str:
+def starting_point(given: Mapping[str, Any], options: ConsumeOptions) -> str:
     """The ``auto.offset.reset``: ``earliest`` or ``latest``. Raises UsageError if flag and setting contradict."""
-    if from_beginning and given.get("auto_offset_reset", "earliest") != "earliest":
+    if options.from_beginning and given.get("auto_offset_reset", "earliest") != "earliest":
         raise click.UsageError(f"Can't specify --from-beginning and auto.offset.reset={given['auto_offset_reset']}")
-    return "earliest" if from_beginning or offset == "earliest" else "latest"
+    return "earliest" if options.from_beginning or options.offset == "earliest" else "latest"
 
 
-def shown_properties(
-    formatter_config: TextIO | None,
-    properties: tuple[str, ...],
-    key_deserializer: str | None,
-    value_deserializer: str | None,
-) -> dict[str, str]:
+def shown_properties(options: ConsumeOptions) -> dict[str, str]:
     """The formatter's properties: those of the command line override those of the file. Raises UsageError.
 
     Kafka's formatters ignore unknown properties. Here they are named on standard error.
     """
-    deserializers = {"key.deserializer": key_deserializer, "value.deserializer": value_deserializer}
+    deserializers = {"key.deserializer": options.key_deserializer, "value.deserializer": options.value_deserializer}
     shown = {
-        **(read_properties(formatter_config.read()) if formatter_config is not None else {}),
-        **key_values(properties, "--formatter-property"),
+        **(read_properties(options.formatter_config.read()) if options.formatter_config is not None else {}),
+        **key_values(with_deprecated(options.properties), "--formatter-property"),
         **{key: name for key, name in deserializers.items() if name is not None},
     }
     unknown = sorted(shown.keys() - RecordFormat.properties().keys())
@@ -244,10 +232,9 @@ def the_formatter(class_name: str | None, properties: Mapping[str, str], *, as_j
         raise click.UsageError(str(error)) from None
 
 
-def consumer_settings(
-    given: Mapping[str, Any], group: str | None, offset_reset: str, isolation_level: str
-) -> dict[str, Any]:
+def consumer_settings(given: Mapping[str, Any], options: ConsumeOptions, offset_reset: str) -> dict[str, Any]:
     """The consumer's arguments from file and flags; ``group_id`` may be None. Raises UsageError if groups differ."""
+    group = options.group
     group_id = given.get("group_id", group)
     if group is not None and group_id != group:
         raise click.UsageError(
@@ -255,39 +242,39 @@ def consumer_settings(
             f"Detected group ids: '{group}', '{group_id}'"
         )
     defaults = {"client_id": "console-consumer", "auto_offset_reset": offset_reset}
-    settings = under_flags({**defaults, **given}, isolation_level=isolation_level)
+    settings = under_flags({**defaults, **given}, isolation_level=options.isolation_level)
     return {**settings, "group_id": group_id}
 
 
-async def consume_until_done(bootstrap_server: str, settings: Mapping[str, Any], options: ConsumeOptions) -> int:
+async def consume_until_done(settings: Mapping[str, Any], options: ConsumeOptions, formatter: Formatter) -> int:
     """Reads and prints records, then prints their number. ``settings``: the consumer's other arguments."""
     import asyncio
 
     from ..consumer.consumer import Consumer
 
-    consumer = Consumer(bootstrap_servers=bootstrap_server, **settings)
+    consumer = Consumer(bootstrap_servers=options.bootstrap_server, **settings)
     printed = 0
     try:
         await consumer.start([] if options.topic is None else [options.topic])
         try:
-            reader = PartitionReader(consumer, options)
+            reader = PartitionReader(consumer, options, options.offset or settings["auto_offset_reset"])
             if consumer.has_group:
                 consumer.subscribe(await reader.topics())
             else:
                 await reader.assign()
             loop = asyncio.get_running_loop()
             last_record = loop.time()
-            while not reader.is_done and (options.max_messages is None or printed < options.max_messages):
+            while not reader.is_done and (options.record_limit is None or printed < options.record_limit):
                 wait_ms = POLL_MS
-                if options.timeout_ms is not None:
-                    left_ms = options.timeout_ms - (loop.time() - last_record) * 1000
+                if options.idle_limit_ms is not None:
+                    left_ms = options.idle_limit_ms - (loop.time() - last_record) * 1000
                     if left_ms <= 0:
                         break
                     wait_ms = min(wait_ms, int(left_ms) + 1)
-                limit = None if options.max_messages is None else options.max_messages - printed
+                limit = None if options.record_limit is None else options.record_limit - printed
                 records = await reader.poll(wait_ms, limit)
                 for record in records:
-                    sys.stdout.buffer.write(printed_form(record, options))
+                    sys.stdout.buffer.write(printed_form(record, options, formatter))
                 if records:
                     sys.stdout.buffer.flush()
                     printed += len(records)
@@ -299,10 +286,10 @@ async def consume_until_done(bootstrap_server: str, settings: Mapping[str, Any],
     return 0
 
 
-def printed_form(record: ConsumerRecord, options: ConsumeOptions) -> bytes:
+def printed_form(record: ConsumerRecord, options: ConsumeOptions, formatter: Formatter) -> bytes:
     """The output for a record. If it cannot be decoded, raises CommandError, or skips it (skip_message_on_error)."""
     try:
-        return options.formatter(record)
+        return formatter(record)
     except DeserializationError as error:
         where = f"{record.topic}-{record.partition} at offset {record.offset}"
         if not options.skip_message_on_error:
@@ -312,11 +299,11 @@ def printed_form(record: ConsumerRecord, options: ConsumeOptions) -> bytes:
 
 
 class PartitionReader:
-    """Reads the partitions that the options name, each up to its end."""
+    """Reads the partitions that the options name, each from ``start`` (earliest, latest, an offset) up to its end."""
 
-    def __init__(self, consumer: Consumer, options: ConsumeOptions) -> None:
+    def __init__(self, consumer: Consumer, options: ConsumeOptions, start: str) -> None:
         self._consumer = consumer
-        self._options = options
+        self._options, self._start = options, start
         self._ends: dict[TopicPartition, int] = {}
 
     async def topics(self) -> list[str]:
@@ -349,12 +336,12 @@ class PartitionReader:
                 raise CommandError(f"'{name}' has no partition {options.partition}, only 0 to {len(numbers) - 1}")
             partitions += [TopicPartition(name, n) for n in numbers if options.partition in (None, n)]
         consumer.assign(partitions)
-        if options.offset == "earliest":
+        if self._start == "earliest":
             await consumer.seek_to_beginning()
-        elif options.offset == "latest":
+        elif self._start == "latest":
             await consumer.seek_to_end()
-        elif options.offset.isdigit():
-            consumer.seek(partitions[0], int(options.offset))
+        elif self._start.isdigit():
+            consumer.seek(partitions[0], int(self._start))
         if options.has_end:
             await self._find_ends(partitions)
 
@@ -362,11 +349,12 @@ class PartitionReader:
         options = self._options
         if options.until_offset is not None:
             self._ends = dict.fromkeys(partitions, options.until_offset)
-        if options.until_end or options.until_time_ms is not None:
+        until_time_ms = options.until_time_ms
+        if options.until_end or until_time_ms is not None:
             for partition, end in (await self._consumer.end_offsets(partitions)).items():
                 self._ends[partition] = min(end, self._ends.get(partition, end))
-        if options.until_time_ms is not None:
-            at = await self._consumer.offsets_for_times(dict.fromkeys(partitions, options.until_time_ms))
+        if until_time_ms is not None:
+            at = await self._consumer.offsets_for_times(dict.fromkeys(partitions, until_time_ms))
             for partition, found in at.items():
                 if found is not None:
                     self._ends[partition] = min(found.offset, self._ends[partition])

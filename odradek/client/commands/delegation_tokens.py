@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from .command_config import admin_settings, command_config_option
+from odradek.protocol.common.command_options import flag, included, option, repeated, takes
+
+from .command_config import ConnectionOptions
 from .kafka_command import KafkaCommand
 from .output import print_json
-from .running import bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
+from .running import exactly_one, json_option, main, run, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.delegation_tokens import DelegationTokenAdmin, IssuedToken
@@ -38,7 +40,49 @@ REFUSED = {
 """NEEDED: action -> options that it requires. REFUSED: action -> options that Kafka's script refuses with it."""
 COLUMNS = ("TOKENID", "HMAC", "OWNER", "REQUESTER", "RENEWERS", "ISSUEDATE", "EXPIRYDATE", "MAXDATE")
 ROW = "{:<15} {:<30} {:<15} {:<15} {:<25} {:<15} {:<15} {:<15}"
-period = partial(click.option, type=int, metavar="MS")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelegationTokenOptions:
+    """The arguments of the command."""
+
+    connection: ConnectionOptions = included(ConnectionOptions)
+    create: bool = flag("--create", help="Create a token; needs --max-life-time-period.")
+    renew: bool = flag("--renew", help="Renew a token; needs --hmac and --renew-time-period.")
+    expire: bool = flag("--expire", help="Set when a token expires; needs --hmac and --expiry-time-period.")
+    describe: bool = flag(
+        "--describe",
+        help="Show the tokens of --owner-principal that the user may see; without an owner none, as in Kafka.",
+    )
+    owner_principal: tuple[str, ...] = repeated(
+        "--owner-principal",
+        metavar="TYPE:NAME",
+        help="The owner of the new token; with --describe: show only tokens of this owner.",
+    )
+    renewer_principal: tuple[str, ...] = repeated(
+        "--renewer-principal", metavar="TYPE:NAME", help="Who may renew the token."
+    )
+    max_life_time_period: int | None = option(
+        "--max-life-time-period",
+        type=int,
+        metavar="MS",
+        help="The maximum lifetime of the token; -1: the brokers' maximum.",
+    )
+    renew_time_period: int | None = option(
+        "--renew-time-period",
+        type=int,
+        metavar="MS",
+        help="How long the token is valid from now; -1: the brokers' default.",
+    )
+    expiry_time_period: int | None = option(
+        "--expiry-time-period",
+        type=int,
+        metavar="MS",
+        help="How long the token is valid from now; -1: it expires at once.",
+    )
+    hmac: str | None = option("--hmac", metavar="BASE64", help="The HMAC of the token.")
+    timeout_ms: int = timeout_option()
+    as_json: bool = json_option()
 
 
 @click.command(
@@ -47,60 +91,30 @@ period = partial(click.option, type=int, metavar="MS")
     help="Create, renew, expire or describe delegation tokens.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@click.option("--create", is_flag=True, help="Create a token; needs --max-life-time-period.")
-@click.option("--renew", is_flag=True, help="Renew a token; needs --hmac and --renew-time-period.")
-@click.option("--expire", is_flag=True, help="Set when a token expires; needs --hmac and --expiry-time-period.")
-@click.option(
-    "--describe",
-    is_flag=True,
-    help="Show the tokens of --owner-principal that the user may see; without an owner none, as in Kafka.",
-)
-@click.option(
-    "--owner-principal",
-    multiple=True,
-    metavar="TYPE:NAME",
-    help="The owner of the new token; with --describe: show only tokens of this owner.",
-)
-@click.option("--renewer-principal", multiple=True, metavar="TYPE:NAME", help="Who may renew the token.")
-@period("--max-life-time-period", help="The maximum lifetime of the token; -1: the brokers' maximum.")
-@period("--renew-time-period", help="How long the token is valid from now; -1: the brokers' default.")
-@period("--expiry-time-period", help="How long the token is valid from now; -1: it expires at once.")
-@click.option("--hmac", metavar="BASE64", help="The HMAC of the token.")
-@timeout_option
-@json_option
-@output_option
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    timeout_ms: int,
-    as_json: bool,
-    output: str,
-    **given: Any,
-) -> int:
+@takes(DelegationTokenOptions)
+def command(options: DelegationTokenOptions) -> int:
     """Checks the options and runs the action."""
-    action = exactly_one({name: given.pop(name) for name in ACTIONS})
+    action = exactly_one({name: getattr(options, name) for name in ACTIONS})
     for name in NEEDED[action]:
-        if given[name] is None:
+        if getattr(options, name) is None:
             raise click.UsageError(f'Missing required argument "[{name.replace("_", "-")}]"')
-    for principal in (*given["owner_principal"], *given["renewer_principal"]):
+    for principal in (*options.owner_principal, *options.renewer_principal):
         if ":" not in principal:
             raise click.UsageError(f"expected a string in format principalType:principalName but got {principal}")
-    hmac = hmac_of(given["hmac"]) if given["hmac"] is not None else b""
-    json_wanted = as_json or output == "json"
-    settings = admin_settings(command_config, timeout_ms)
+    hmac = hmac_of(options.hmac) if options.hmac is not None else b""
 
     async def work() -> None:
         from ..admin.delegation_tokens import DelegationTokenAdmin
 
-        async with DelegationTokenAdmin(bootstrap_server, **settings._asdict()) as admin:
+        async with options.connection.admin(DelegationTokenAdmin, options.timeout_ms) as admin:
             if action == "create":
-                await create(admin, given, as_json=json_wanted)
+                await create(admin, options)
             elif action == "describe":
-                await describe(admin, list(given["owner_principal"]), as_json=json_wanted)
+                await describe(admin, options)
+            elif action == "renew":
+                await renew(admin, hmac, options)
             else:
-                await change(admin, action, hmac, given, as_json=json_wanted)
+                await expire(admin, hmac, options)
 
     return run(work)
 
@@ -113,54 +127,62 @@ def hmac_of(text: str) -> bytes:
         raise click.UsageError(f"--hmac is not Base64: {error}") from None
 
 
-async def create(admin: DelegationTokenAdmin, given: dict[str, Any], *, as_json: bool) -> None:
+async def create(admin: DelegationTokenAdmin, options: DelegationTokenOptions) -> None:
     """``--create``: creates a token and prints it."""
-    renewers, lifetime_ms = given["renewer_principal"], given["max_life_time_period"]
-    if not as_json:
+    renewers, lifetime_ms = options.renewer_principal, options.max_life_time_period
+    assert lifetime_ms is not None
+    if not options.as_json:
         click.echo(
             f"Calling create token operation with renewers :[{', '.join(renewers)}] , "
             f"max-life-time-period :{lifetime_ms}"
         )
-    owner = next(iter(given["owner_principal"]), None)
+    owner = next(iter(options.owner_principal), None)
     token = await admin.create_delegation_token(owner=owner, renewers=renewers, max_lifetime_ms=lifetime_ms)
-    if as_json:
+    if options.as_json:
         print_json(token_document(token))
         return
     click.echo(f"Created delegation token with tokenId : {token.token_id}")
     print_tokens([token])
 
 
-async def describe(admin: DelegationTokenAdmin, owners: list[str], *, as_json: bool) -> None:
+async def describe(admin: DelegationTokenAdmin, options: DelegationTokenOptions) -> None:
     """``--describe``: prints the tokens of the owners. An empty list finds no token, as in Kafka."""
-    if not as_json:
+    owners = list(options.owner_principal)
+    if not options.as_json:
         if owners:
             click.echo(f"Calling describe token operation for owners: [{', '.join(owners)}]")
         else:
             click.echo("Calling describe token operation for current user.")
     tokens = await admin.describe_delegation_tokens(owners)
-    if as_json:
+    if options.as_json:
         print_json([token_document(token) for token in tokens])
         return
     click.echo(f"Total number of tokens : {len(tokens)}", nl=False)
     print_tokens(tokens)
 
 
-async def change(
-    admin: DelegationTokenAdmin, action: str, hmac: bytes, given: dict[str, Any], *, as_json: bool
-) -> None:
-    """``--renew`` and ``--expire``."""
-    if action == "renew":
-        period_ms = given["renew_time_period"]
-        shown = f"renew-time-period :{period_ms}"
-    else:
-        period_ms = given["expiry_time_period"]
-        shown = f"expire-time-period :{period_ms}"
-    if not as_json:
-        click.echo(f"Calling {action} token operation with {shown}")
-    if action == "renew":
-        expiry_ms = await admin.renew_delegation_token(hmac, renew_period_ms=period_ms)
-    else:
-        expiry_ms = await admin.expire_delegation_token(hmac, expiry_time_period_ms=period_ms)
+async def renew(admin: DelegationTokenAdmin, hmac: bytes, options: DelegationTokenOptions) -> None:
+    """``--renew``: renews the token and prints when it expires."""
+    period_ms = options.renew_time_period
+    assert period_ms is not None
+    if not options.as_json:
+        click.echo(f"Calling renew token operation with renew-time-period :{period_ms}")
+    expiry_ms = await admin.renew_delegation_token(hmac, renew_period_ms=period_ms)
+    print_expiry("renew", expiry_ms, as_json=options.as_json)
+
+
+async def expire(admin: DelegationTokenAdmin, hmac: bytes, options: DelegationTokenOptions) -> None:
+    """``--expire``: changes when the token expires, and prints it."""
+    period_ms = options.expiry_time_period
+    assert period_ms is not None
+    if not options.as_json:
+        click.echo(f"Calling expire token operation with expire-time-period :{period_ms}")
+    expiry_ms = await admin.expire_delegation_token(hmac, expiry_time_period_ms=period_ms)
+    print_expiry("expire", expiry_ms, as_json=options.as_json)
+
+
+def print_expiry(action: str, expiry_ms: int, *, as_json: bool) -> None:
+    """Prints when a token expires after the action."""
     if as_json:
         print_json({"expiryTimestampMs": expiry_ms})
     else:

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from odradek.protocol.common.command_options import included, option, takes
 from odradek.protocol.errors import KafkaError
 
 from ..types import TopicPartition
-from .command_config import admin_settings, command_config_option
+from .command_config import ConnectionOptions
 from .java_errors import java_error
 from .kafka_command import KafkaCommand
 from .partition_json import field, parse_json, partition_of, repeated
-from .running import CommandError, bootstrap_option, main, run, timeout_option
+from .running import CommandError, main, run, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.records import RecordAdmin
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeleteRecordsOptions:
+    """The arguments of the command."""
+
+    connection: ConnectionOptions = included(ConnectionOptions)
+    offset_json_file: TextIO = option(
+        "--offset-json-file",
+        type=click.File(encoding="utf-8"),
+        required=True,
+        metavar="FILE",
+        help='The offsets: {"partitions": [{"topic": "foo", "partition": 1, "offset": 1}], "version": 1}; '
+        "-1 is the high watermark.",
+    )
+    timeout_ms: int = timeout_option()
 
 
 @click.command(
@@ -24,26 +42,15 @@ if TYPE_CHECKING:
     help="Delete the records of partitions before an offset.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@click.option(
-    "--offset-json-file",
-    type=click.File(encoding="utf-8"),
-    required=True,
-    metavar="FILE",
-    help='The offsets: {"partitions": [{"topic": "foo", "partition": 1, "offset": 1}], "version": 1}; '
-    "-1 is the high watermark.",
-)
-@timeout_option
-def command(bootstrap_server: str, command_config: str | None, offset_json_file: TextIO, timeout_ms: int) -> int:
+@takes(DeleteRecordsOptions)
+def command(options: DeleteRecordsOptions) -> int:
     """Reads the file and deletes."""
-    offsets = parse_offsets(offset_json_file.read())
+    offsets = parse_offsets(options.offset_json_file.read())
 
     async def work() -> int | None:
         from ..admin.records import RecordAdmin
 
-        settings = admin_settings(command_config, timeout_ms)
-        async with RecordAdmin(bootstrap_server, **settings._asdict()) as admin:
+        async with options.connection.admin(RecordAdmin, options.timeout_ms) as admin:
             return await delete(admin, offsets)
 
     return run(work)
@@ -57,7 +64,7 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
         raise CommandError(f"Not supported version field value {version}")
     if "partitions" not in document:
         raise CommandError("Missing partitions field")
-    entries = [(partition_of(one), field(one, "offset", int)) for one in field(document, "partitions", list)]
+    entries = [(partition_of(entry), field(entry, "offset", int)) for entry in field(document, "partitions", list)]
     twice = repeated([partition for partition, _ in entries])
     if twice:
         raise CommandError(f"Offset json file contains duplicate topic partitions: {','.join(map(str, twice))}")
@@ -69,7 +76,7 @@ async def delete(admin: RecordAdmin, offsets: dict[TopicPartition, int]) -> int:
     import asyncio
 
     click.echo("Executing records delete operation")
-    results = await asyncio.gather(*(_delete_in(admin, *one) for one in offsets.items()))
+    results = await asyncio.gather(*(_delete_in(admin, partition, offset) for partition, offset in offsets.items()))
     click.echo("Records delete operation completed:")
     for partition, result in zip(offsets, results, strict=True):
         click.echo(f"partition: {partition}\t{result}")

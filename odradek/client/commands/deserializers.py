@@ -20,7 +20,7 @@ def deserializer_of(class_name: str) -> Deserializer:
     """The deserializer of a class, with or without its package. Raises ValueError for an unknown one."""
     name = class_name.rpartition(".")[2].removesuffix("Deserializer")
     if name not in DESERIALIZERS:
-        known = ", ".join(f"{one}Deserializer" for one in DESERIALIZERS)
+        known = ", ".join(f"{name}Deserializer" for name in DESERIALIZERS)
         raise ValueError(f"{class_name} is an unknown deserializer; known are {known}")
     return DESERIALIZERS[name]
 

@@ -5,13 +5,16 @@ Source: ``FeatureCommand``; KIP-584, KIP-1022.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from odradek.protocol.common.command_options import flag, included, option, repeated, takes
+
 from .abbreviations import AbbreviatedGroup
-from .node_options import action_options, ask, keep_options, node_options
-from .running import CommandError, key_values, main
+from .node_options import NodeOptions, ask, keep_options
+from .running import CommandError, key_values, main, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.features import FeatureAdmin, FeatureDescription
@@ -24,11 +27,10 @@ HIGHEST_LEVEL = 32767
     help="Show or change the levels of features.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@node_options
-@click.pass_context
-def command(context: click.Context, /, **given: str | None) -> None:
+@takes(NodeOptions)
+def command(options: NodeOptions) -> None:
     """Keeps the options that were given before the action's name. The action reads them."""
-    keep_options(context, **given)
+    keep_options(options)
 
 
 def _feature_admin() -> type[FeatureAdmin]:
@@ -37,28 +39,37 @@ def _feature_admin() -> type[FeatureAdmin]:
     return FeatureAdmin
 
 
-unsafe_option = click.option("--unsafe", is_flag=True, help="Change the level even if metadata may be lost.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Only check the change, do not make it.")
-metadata_option = click.option("--metadata", metavar="RELEASE", help="Deprecated: the release of metadata.version.")
-release_option = click.option(
-    "--release-version", metavar="RELEASE", help="Set the feature levels of a release; `version-mapping` shows them."
-)
-feature_option = click.option(
-    "--feature", "features", multiple=True, metavar="NAME=LEVEL", help="A feature and its level; may be repeated."
-)
+def unsafe_option() -> Any:
+    """``--unsafe``, as a field of an action's options."""
+    return flag("--unsafe", help="Change the level even if metadata may be lost.")
+
+
+def dry_run_option() -> Any:
+    """``--dry-run``, as a field of an action's options."""
+    return flag("--dry-run", help="Only check the change, do not make it.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeFeaturesOptions:
+    """The arguments of ``describe``."""
+
+    node_id: int | None = option(
+        "--node-id", type=click.IntRange(min=0), metavar="N", help="The node to ask; default: any."
+    )
+    nodes: NodeOptions = included(NodeOptions)
+    timeout_ms: int = timeout_option()
 
 
 @command.command(help="Show the features: supported and finalized levels.")
-@click.option("--node-id", type=click.IntRange(min=0), metavar="N", help="The node to ask; default: any.")
-@action_options
-def describe(node_id: int | None, **common: Any) -> int:
+@takes(DescribeFeaturesOptions)
+def describe(options: DescribeFeaturesOptions) -> int:
     """``describe``: prints the supported and the finalised levels. Returns the exit code."""
 
     async def work(admin: FeatureAdmin) -> int:
-        print_features(await admin.describe_features(node_id))
+        print_features(await admin.describe_features(options.node_id))
         return 0
 
-    return ask(common, _feature_admin, work)
+    return ask(options.nodes, options.timeout_ms, _feature_admin, work)
 
 
 def level_text(feature: str, level: int) -> str:
@@ -90,53 +101,77 @@ class FeatureChange(NamedTuple):
     unsafe: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class LevelOptions:
+    """The levels to raise or to lower features to."""
+
+    metadata: str | None = option("--metadata", metavar="RELEASE", help="Deprecated: the release of metadata.version.")
+    release_version: str | None = option(
+        "--release-version",
+        metavar="RELEASE",
+        help="Set the feature levels of a release; `version-mapping` shows them.",
+    )
+    features: tuple[str, ...] = repeated(
+        "--feature", metavar="NAME=LEVEL", help="A feature and its level; may be repeated."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpgradeOptions:
+    """The arguments of ``upgrade``."""
+
+    levels: LevelOptions = included(LevelOptions)
+    dry_run: bool = dry_run_option()
+    nodes: NodeOptions = included(NodeOptions)
+    timeout_ms: int = timeout_option()
+
+
 @command.command(help="Raise the levels of features.")
-@metadata_option
-@release_option
-@feature_option
-@dry_run_option
-@action_options
-def upgrade(
-    metadata: str | None, release_version: str | None, features: tuple[str, ...], dry_run: bool, **common: Any
-) -> int:
+@takes(UpgradeOptions)
+def upgrade(options: UpgradeOptions) -> int:
     """``upgrade``: raises levels of features. Returns the exit code."""
-    wanted = FeatureChange("upgrade", dry_run)
-    if release_version is not None:
-        return change(wanted, levels_of_release(release_version, metadata, features, leaves_out_zero=True), common)
-    return change(wanted, wanted_levels(metadata, features), common)
+    levels = wanted_levels(options.levels, leaves_out_zero=True)
+    return change(FeatureChange("upgrade", options.dry_run), levels, options.nodes, options.timeout_ms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DowngradeOptions:
+    """The arguments of ``downgrade``."""
+
+    levels: LevelOptions = included(LevelOptions)
+    unsafe: bool = unsafe_option()
+    dry_run: bool = dry_run_option()
+    nodes: NodeOptions = included(NodeOptions)
+    timeout_ms: int = timeout_option()
 
 
 @command.command(help="Lower the levels of features.")
-@metadata_option
-@release_option
-@feature_option
-@unsafe_option
-@dry_run_option
-@action_options
-def downgrade(
-    metadata: str | None,
-    release_version: str | None,
-    features: tuple[str, ...],
-    unsafe: bool,
-    dry_run: bool,
-    **common: Any,
-) -> int:
+@takes(DowngradeOptions)
+def downgrade(options: DowngradeOptions) -> int:
     """``downgrade``: lowers levels of features. Returns the exit code."""
-    wanted = FeatureChange("downgrade", dry_run, unsafe)
-    if release_version is not None:
-        return change(wanted, levels_of_release(release_version, metadata, features, leaves_out_zero=False), common)
-    return change(wanted, wanted_levels(metadata, features), common)
+    levels = wanted_levels(options.levels, leaves_out_zero=False)
+    feature_change = FeatureChange("downgrade", options.dry_run, options.unsafe)
+    return change(feature_change, levels, options.nodes, options.timeout_ms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisableOptions:
+    """The arguments of ``disable``."""
+
+    features: tuple[str, ...] = repeated("--feature", metavar="NAME", help="A feature; may be repeated.")
+    unsafe: bool = unsafe_option()
+    dry_run: bool = dry_run_option()
+    nodes: NodeOptions = included(NodeOptions)
+    timeout_ms: int = timeout_option()
 
 
 @command.command(help="Set the levels of features to 0.")
-@click.option("--feature", "features", multiple=True, metavar="NAME", help="A feature; may be repeated.")
-@unsafe_option
-@dry_run_option
-@action_options
-def disable(features: tuple[str, ...], unsafe: bool, dry_run: bool, **common: Any) -> int:
+@takes(DisableOptions)
+def disable(options: DisableOptions) -> int:
     """``disable``: sets the levels of features to 0. Returns the exit code."""
-    _refuse_repeated(list(features))
-    return change(FeatureChange("disable", dry_run, unsafe), dict.fromkeys(features, 0), common)
+    _refuse_repeated(list(options.features))
+    feature_change = FeatureChange("disable", options.dry_run, options.unsafe)
+    return change(feature_change, dict.fromkeys(options.features, 0), options.nodes, options.timeout_ms)
 
 
 def _refuse_repeated(names: list[str]) -> None:
@@ -145,15 +180,20 @@ def _refuse_repeated(names: list[str]) -> None:
             raise CommandError(f"Feature {name} was specified more than once.")
 
 
-def wanted_levels(metadata: str | None, features: tuple[str, ...]) -> dict[str, int]:
-    """Feature -> level, from ``--metadata`` and ``--feature``. Raises CommandError."""
+def wanted_levels(options: LevelOptions, *, leaves_out_zero: bool) -> dict[str, int]:
+    """Feature -> level, from the release, or from ``--metadata`` and ``--feature``. Raises CommandError.
+
+    ``leaves_out_zero``: without the features of the release that are at level 0.
+    """
     from odradek.protocol.apis.metadata_versions import METADATA_VERSION
 
+    if options.release_version is not None:
+        return levels_of_release(options.release_version, options, leaves_out_zero=leaves_out_zero)
     pairs = []
-    if metadata is not None:
+    if options.metadata is not None:
         click.echo(" `metadata` flag is deprecated and may be removed in a future release.")
-        pairs.append((METADATA_VERSION, _release_level(metadata)))
-    pairs += [named_level(text) for text in features]
+        pairs.append((METADATA_VERSION, _release_level(options.metadata)))
+    pairs += [named_level(text) for text in options.features]
     _refuse_repeated([name for name, _ in pairs])
     return dict(pairs)
 
@@ -170,16 +210,18 @@ def named_level(text: str) -> tuple[str, int]:
     return name, number
 
 
-def levels_of_release(
-    release: str, metadata: str | None, features: tuple[str, ...], *, leaves_out_zero: bool
-) -> dict[str, int]:
+def levels_of_release(release: str, options: LevelOptions, *, leaves_out_zero: bool) -> dict[str, int]:
     """Feature -> level of a release. ``leaves_out_zero``: without features at level 0. Raises CommandError."""
     from odradek.protocol.apis.metadata_versions import METADATA_VERSION, default_levels
 
-    if metadata is not None or features:
+    if options.metadata is not None or options.features:
         raise CommandError("Can not specify `release-version` with other feature flags.")
     level = _release_level(release)
-    levels = {name: one for name, one in default_levels(level).items() if one or not leaves_out_zero}
+    levels = {
+        name: feature_level
+        for name, feature_level in default_levels(level).items()
+        if feature_level or not leaves_out_zero
+    }
     return {METADATA_VERSION: level, **levels}
 
 
@@ -192,33 +234,43 @@ def _release_level(release: str) -> int:
         raise CommandError(str(error)) from None
 
 
+@dataclass(frozen=True, kw_only=True)
+class VersionMappingOptions:
+    """The arguments of ``version-mapping``."""
+
+    release_version: str | None = option(
+        "-r", "--release-version", metavar="RELEASE", help="The release, such as 4.0-IV3; default: the latest."
+    )
+
+
 @command.command("version-mapping", help="Show the levels of all features in a release.")
-@click.option("-r", "--release-version", metavar="RELEASE", help="The release, such as 4.0-IV3; default: the latest.")
-def version_mapping(release_version: str | None) -> int:
+@takes(VersionMappingOptions)
+def version_mapping(options: VersionMappingOptions) -> int:
     """``version-mapping``, without a connection."""
     from odradek.protocol.apis.metadata_versions import LEVELS, METADATA_VERSION, default_levels
 
-    release = release_version or list(LEVELS)[-1]
+    release = options.release_version or list(LEVELS)[-1]
     level = _release_level(release)
     click.echo(f"{METADATA_VERSION}={level} ({release})")
-    for name, one in default_levels(level).items():
-        click.echo(f"{name}={one}")
+    for name, feature_level in default_levels(level).items():
+        click.echo(f"{name}={feature_level}")
     return 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class FeatureDependenciesOptions:
+    """The arguments of ``feature-dependencies``."""
+
+    features: tuple[str, ...] = repeated(
+        "-f", "--feature", required=True, metavar="NAME=LEVEL", help="A feature and its level; may be repeated."
+    )
+
+
 @command.command("feature-dependencies", help="Show which levels of other features a level needs.")
-@click.option(
-    "-f",
-    "--feature",
-    "features",
-    multiple=True,
-    required=True,
-    metavar="NAME=LEVEL",
-    help="A feature and its level; may be repeated.",
-)
-def feature_dependencies(features: tuple[str, ...]) -> int:
+@takes(FeatureDependenciesOptions)
+def feature_dependencies(options: FeatureDependenciesOptions) -> int:
     """``feature-dependencies``, without a connection."""
-    for text in features:
+    for text in options.features:
         for line in dependency_lines(*named_level(text)):
             click.echo(line)
     return 0
@@ -240,13 +292,13 @@ def dependency_lines(name: str, level: int) -> list[str]:
     if not levels[level].needs:
         return [f"{name}={level} has no dependencies."]
     needed = [
-        f"    {one}={low}" + (f" ({level_text(one, low)})" if one == METADATA_VERSION else "")
-        for one, low in levels[level].needs.items()
+        f"    {feature}={low}" + (f" ({level_text(feature, low)})" if feature == METADATA_VERSION else "")
+        for feature, low in levels[level].needs.items()
     ]
     return [f"{name}={level} requires:", *needed]
 
 
-def change(change: FeatureChange, levels: dict[str, int], common: dict[str, Any]) -> int:
+def change(change: FeatureChange, levels: dict[str, int], nodes: NodeOptions, timeout_ms: int) -> int:
     """Sends the new levels and prints the outcome of each feature."""
     if not levels:
         raise CommandError(f"You must specify at least one feature to {change.action}")
@@ -254,7 +306,7 @@ def change(change: FeatureChange, levels: dict[str, int], common: dict[str, Any]
     async def work(admin: FeatureAdmin) -> int:
         return await change_levels(admin, change, levels)
 
-    return ask(common, _feature_admin, work)
+    return ask(nodes, timeout_ms, _feature_admin, work)
 
 
 async def change_levels(admin: FeatureAdmin, change: FeatureChange, levels: dict[str, int]) -> int:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from odradek.protocol.common.command_options import flag, included, option, takes
 from odradek.protocol.errors import KafkaError
 
 from ..types import TopicPartition
-from .command_config import admin_settings, command_config_option
+from .command_config import ConnectionOptions
 from .kafka_command import KafkaCommand
 from .output import print_json
 from .running import (
     CommandError,
-    bootstrap_option,
     json_option,
     main,
-    output_option,
     run,
     timeout_option,
     topic_pattern,
@@ -51,11 +51,20 @@ def parse_time(text: str) -> int:
         ) from None
 
 
-def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
-    """Parses ``TOPIC:FROM-TO,...`` to (topic pattern, first partition, end partition, exclusive).
+class PartitionRule(NamedTuple):
+    """Partitions of the topics that match: from ``first``, before ``end``."""
 
-    Raises UsageError, CommandError.
-    """
+    topic: re.Pattern[str]
+    first: int
+    end: int
+
+    def selects(self, topic: str, partition: int) -> bool:
+        """Whether it selects this partition."""
+        return bool(self.topic.fullmatch(topic)) and self.first <= partition < self.end
+
+
+def partition_filter(text: str) -> list[PartitionRule]:
+    """Parses ``TOPIC:FROM-TO,...``, in which TO is exclusive. Raises UsageError, CommandError."""
     rules = []
     for rule in text.split(","):
         match = re.fullmatch(r"([^:]*)(?::(?:(\d+)|(\d*)-(\d*)))?", rule.strip())
@@ -68,7 +77,7 @@ def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
             bounds = (int(single), int(single) + 1)
         else:
             bounds = (int(first) if first else 0, int(last) if last else 2**31)
-        rules.append((topic_pattern(topic or ".*", "--topic-partitions"), *bounds))
+        rules.append(PartitionRule(topic_pattern(topic or ".*", "--topic-partitions"), *bounds))
     return rules
 
 
@@ -80,85 +89,82 @@ def partition_numbers(text: str) -> list[int]:
         raise click.UsageError(f"--partitions {text}: must be numbers with commas") from None
 
 
+@dataclass(frozen=True, kw_only=True)
+class GetOffsetsOptions:
+    """The arguments of the command."""
+
+    connection: ConnectionOptions = included(ConnectionOptions)
+    topic: str | None = option("--topic", help="The topic; a regular expression. Default: all topics.")
+    partitions: str | None = option("--partitions", help="Partition numbers with commas. Default: all.")
+    topic_partitions: str | None = option(
+        "--topic-partitions", metavar="TOPIC:N,...", help="Topics (regular expressions) with partitions or ranges."
+    )
+    time_: str = option(
+        "--time",
+        default="latest",
+        show_default=True,
+        help="Milliseconds since 1970; or -1 latest, -2 earliest, -3 max-timestamp.",
+    )
+    exclude_internal_topics: bool = flag(
+        "--exclude-internal-topics", help="Leave out internal topics (__consumer_offsets ...)."
+    )
+    timeout_ms: int = timeout_option()
+    as_json: bool = json_option()
+
+
 @click.command(
     cls=KafkaCommand,
     help="Show the offsets of partitions: their ends, their starts, or offsets by time.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@click.option("--topic", help="The topic; a regular expression. Default: all topics.")
-@click.option("--partitions", help="Partition numbers with commas. Default: all.")
-@click.option(
-    "--topic-partitions", metavar="TOPIC:N,...", help="Topics (regular expressions) with partitions or ranges."
-)
-@click.option(
-    "--time",
-    "time_",
-    default="latest",
-    show_default=True,
-    help="Milliseconds since 1970; or -1 latest, -2 earliest, -3 max-timestamp.",
-)
-@click.option("--exclude-internal-topics", is_flag=True, help="Leave out internal topics (__consumer_offsets ...).")
-@timeout_option
-@json_option
-@output_option
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    topic: str | None,
-    partitions: str | None,
-    topic_partitions: str | None,
-    time_: str,
-    exclude_internal_topics: bool,
-    timeout_ms: int,
-    as_json: bool,
-    output: str,
-) -> int:
+@takes(GetOffsetsOptions)
+def command(options: GetOffsetsOptions) -> int:
     """Checks the arguments and prints the offsets."""
-    if topic_partitions and (topic or partitions):
+    if options.topic_partitions and (options.topic or options.partitions):
         raise click.UsageError("--topic-partitions cannot be used with --topic or --partitions")
-    if topic_partitions:
-        rules = partition_filter(topic_partitions)
+    if options.topic_partitions:
+        rules = partition_filter(options.topic_partitions)
     else:
-        numbers = partition_numbers(partitions) if partitions else None
-        pattern = topic_pattern(topic or ".*", "--topic")
-        rules = [(pattern, n, n + 1) for n in numbers] if numbers is not None else [(pattern, 0, 2**31)]
-    timestamp = parse_time(time_)
+        numbers = partition_numbers(options.partitions) if options.partitions else None
+        pattern = topic_pattern(options.topic or ".*", "--topic")
+        if numbers is None:
+            rules = [PartitionRule(pattern, 0, 2**31)]
+        else:
+            rules = [PartitionRule(pattern, number, number + 1) for number in numbers]
+    timestamp = parse_time(options.time_)
 
     async def work() -> int | None:
         from ..admin.topic_records import TopicRecordAdmin
 
-        settings = admin_settings(command_config, timeout_ms)
-        async with TopicRecordAdmin(bootstrap_server, **settings._asdict()) as admin:
-            return await print_offsets(admin, rules, timestamp, exclude_internal_topics, as_json or output == "json")
+        async with options.connection.admin(TopicRecordAdmin, options.timeout_ms) as admin:
+            return await print_offsets(admin, rules, timestamp, options.exclude_internal_topics, options.as_json)
 
     return run(work)
 
 
 async def print_offsets(
     admin: TopicRecordAdmin,
-    rules: list[tuple[re.Pattern[str], int, int]],
+    rules: list[PartitionRule],
     timestamp: int,
     exclude_internal: bool,
     as_json: bool,
 ) -> int:
     """Prints the offset of each partition. Sends one request for each, so that a failure does not affect the others."""
-    names = [name for name in await admin.list_topics() if any(rule[0].fullmatch(name) for rule in rules)]
+    names = [name for name in await admin.list_topics() if any(rule.topic.fullmatch(name) for rule in rules)]
     if exclude_internal:
         names = [name for name in names if name not in INTERNAL_TOPICS]
     described = await admin.describe_topics(names) if names else {}
-    wanted = [
+    selected = [
         TopicPartition(name, number)
         for name, topic in described.items()
         for number in sorted(topic.partitions)
-        if any(pattern.fullmatch(name) and first <= number < end for pattern, first, end in rules)
+        if any(rule.selects(name, number) for rule in rules)
     ]
-    if not wanted:
+    if not selected:
         raise CommandError("Could not match any topic-partitions with the specified filters")
     failed = False
     documents = []
-    for partition in wanted:
+    for partition in selected:
         try:
             found = (await admin.list_offsets({partition: timestamp}))[partition]
         except KafkaError as error:

@@ -7,55 +7,58 @@ container they often cannot be reached.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
 
+from odradek.protocol.common.command_options import flag, included, option, takes
+
 from ..errors import ClientError
-from .command_config import CONNECTION, AdminSettings, client_settings, command_config_option
+from .command_config import CONNECTION, AdminSettings, ConnectionOptions, client_settings
 from .output import print_json
-from .running import CommandError, bootstrap_option, json_option, main, output_option, run
+from .running import CommandError, json_option, main, run
+
+
+@dataclass(frozen=True, kw_only=True)
+class HealthOptions:
+    """The arguments of the command."""
+
+    connection: ConnectionOptions = included(ConnectionOptions)
+    timeout_ms: int = option("--timeout", type=click.IntRange(min=1), default=5_000, show_default=True, metavar="MS")
+    wait_ms: int = option("--wait", type=click.IntRange(min=0), default=0, metavar="MS", help="Retry for this long.")
+    bootstrap_only: bool = flag(
+        "--bootstrap-only", help="Do not try whether the addresses that the brokers advertise can be reached."
+    )
+    as_json: bool = json_option()
 
 
 @click.command(
     help="Check that a broker answers ApiVersions and Metadata; the exit code is 0 if it does.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@click.option("--timeout", "timeout_ms", type=click.IntRange(min=1), default=5_000, show_default=True, metavar="MS")
-@click.option("--wait", "wait_ms", type=click.IntRange(min=0), default=0, metavar="MS", help="Retry for this long.")
-@click.option(
-    "--bootstrap-only", is_flag=True, help="Do not try whether the addresses that the brokers advertise can be reached."
-)
-@json_option
-@output_option
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    timeout_ms: int,
-    wait_ms: int,
-    bootstrap_only: bool,
-    as_json: bool,
-    output: str,
-) -> int:
+@takes(HealthOptions)
+def command(options: HealthOptions) -> int:
     """Retries until the broker answers or the time has passed."""
-    timeouts = {"request_timeout_ms": timeout_ms, "connection_timeout_ms": timeout_ms}
-    given = {**client_settings(CONNECTION, command_config), **timeouts}
+    timeouts = {"request_timeout_ms": options.timeout_ms, "connection_timeout_ms": options.timeout_ms}
+    given = {**client_settings(CONNECTION, options.connection.command_config), **timeouts}
     settings = AdminSettings(client_id="odradek-health")._replace(**given)
 
     async def work() -> int | None:
         import asyncio
 
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + wait_ms / 1000
+        deadline = loop.time() + options.wait_ms / 1000
         while True:
             try:
-                cluster_id, brokers = await check(bootstrap_server, settings, bootstrap_only=bootstrap_only)
+                cluster_id, brokers = await check(
+                    options.connection.bootstrap_server, settings, bootstrap_only=options.bootstrap_only
+                )
             except (ClientError, CommandError):
                 if loop.time() >= deadline:
                     raise
                 await asyncio.sleep(0.1)
                 continue
-            if as_json or output == "json":
+            if options.as_json:
                 print_json({"healthy": True, "clusterId": cluster_id, "brokers": brokers})
             else:
                 click.echo(f"healthy: cluster {cluster_id}, brokers {', '.join(map(str, brokers))}")

@@ -92,8 +92,10 @@ class LineFormat(NamedTuple):
     def _null(self, text: bytes | None) -> bytes | None:
         return None if text == self.null_marker else text
 
-    def _cut(self, wanted: bool, text: bytes, separator: bytes, name: str, number: int) -> tuple[bytes | None, bytes]:
-        if not wanted:
+    def _cut(
+        self, is_present: bool, text: bytes, separator: bytes, name: str, number: int
+    ) -> tuple[bytes | None, bytes]:
+        if not is_present:
             return None, text
         first, found, rest = text.partition(separator)
         if found:

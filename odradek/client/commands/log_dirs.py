@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .command_config import admin_settings, command_config_option
+from odradek.protocol.common.command_options import flag, included, option, takes
+
+from .command_config import ConnectionOptions
 from .java_errors import java_class
 from .kafka_command import KafkaCommand
-from .running import CommandError, bootstrap_option, main, run, timeout_option
+from .running import CommandError, main, run, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.log_dirs import LogDirAdmin, LogDirDescription
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogDirsOptions:
+    """The arguments of the command."""
+
+    connection: ConnectionOptions = included(ConnectionOptions)
+    describe: bool = flag("--describe", help="Describe the log directories (the only action).")
+    topic_list: str = option("--topic-list", default="", metavar="TOPIC,...", help="Only these topics. Default: all.")
+    broker_list: str = option("--broker-list", default="", metavar="ID,...", help="Only these brokers. Default: all.")
+    timeout_ms: int = timeout_option()
 
 
 @click.command(
@@ -21,34 +35,21 @@ if TYPE_CHECKING:
     help="Show the partitions in the log directories of brokers, with their sizes.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@click.option("--describe", is_flag=True, help="Describe the log directories (the only action).")
-@click.option("--topic-list", default="", metavar="TOPIC,...", help="Only these topics. Default: all.")
-@click.option("--broker-list", default="", metavar="ID,...", help="Only these brokers. Default: all.")
-@timeout_option
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    describe: bool,
-    topic_list: str,
-    broker_list: str,
-    timeout_ms: int,
-) -> int:
+@takes(LogDirsOptions)
+def command(options: LogDirsOptions) -> int:
     """Checks the arguments and prints one JSON document, as Kafka's tool does."""
-    if not describe:
+    if not options.describe:
         raise click.UsageError("Command must include the action --describe")
-    topics = {topic.strip() for topic in topic_list.split(",") if topic.strip()}
+    topics = {topic.strip() for topic in options.topic_list.split(",") if topic.strip()}
     try:
-        brokers = [int(broker) for broker in broker_list.split(",") if broker.strip()]
+        brokers = [int(broker) for broker in options.broker_list.split(",") if broker.strip()]
     except ValueError:
-        raise click.UsageError(f"--broker-list {broker_list}: must be numbers with commas") from None
+        raise click.UsageError(f"--broker-list {options.broker_list}: must be numbers with commas") from None
 
     async def work() -> int | None:
         from ..admin.log_dirs import LogDirAdmin
 
-        settings = admin_settings(command_config, timeout_ms)
-        async with LogDirAdmin(bootstrap_server, **settings._asdict()) as admin:
+        async with options.connection.admin(LogDirAdmin, options.timeout_ms) as admin:
             return await print_log_dirs(admin, topics, brokers)
 
     return run(work)
@@ -70,7 +71,7 @@ async def print_log_dirs(admin: LogDirAdmin, topics: set[str], brokers: list[int
     document = {
         "version": 1,
         "brokers": [
-            {"broker": broker, "logDirs": [log_dir_document(one, topics) for one in log_dirs]}
+            {"broker": broker, "logDirs": [log_dir_document(log_dir, topics) for log_dir in log_dirs]}
             for broker, log_dirs in described.items()
         ],
     }

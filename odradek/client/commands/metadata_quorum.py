@@ -5,18 +5,20 @@ Source: ``MetadataQuorumCommand``; KIP-595, KIP-853.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from odradek.protocol.common.command_options import flag, included, option, takes
 from odradek.protocol.common.wall_clock import clock_ms
 
 from .abbreviations import AbbreviatedGroup
-from .node_options import action_options, ask, given_options, keep_options, node_options
+from .node_options import NodeOptions, ask, given_options, keep_options
 from .output import print_tabbed, topic_id_text
 from .quorum_members import controller_to_add, directory_id_of
-from .running import CommandError, main
+from .running import CommandError, main, timeout_option
 
 if TYPE_CHECKING:
     from ..admin.quorum import QuorumAdmin, QuorumDescription, QuorumReplica
@@ -30,36 +32,43 @@ NO_DIRECTORY = bytes(16)
     help="Show the state of the metadata quorum.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@node_options
-@click.pass_context
-def command(context: click.Context, /, **given: str | None) -> None:
+@takes(NodeOptions)
+def command(options: NodeOptions) -> None:
     """Keeps the options that were given before the action's name. The action reads them."""
-    keep_options(context, **given)
+    keep_options(options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeQuorumOptions:
+    """The arguments of ``describe``."""
+
+    status: bool = flag("--status", help="Show the leader, the voters and the observers.")
+    replication: bool = flag("--replication", help="Show the end offset and the lag of each node.")
+    human_readable: bool = flag("--human-readable", help="With --replication: show times as ages.")
+    nodes: NodeOptions = included(NodeOptions)
+    timeout_ms: int = timeout_option()
 
 
 @command.command(help="Describe the quorum: its status, or the replication of its log.")
-@click.option("--status", is_flag=True, help="Show the leader, the voters and the observers.")
-@click.option("--replication", is_flag=True, help="Show the end offset and the lag of each node.")
-@click.option("--human-readable", is_flag=True, help="With --replication: show times as ages.")
-@action_options
-def describe(status: bool, replication: bool, human_readable: bool, **common: Any) -> int:
+@takes(DescribeQuorumOptions)
+def describe(options: DescribeQuorumOptions) -> int:
     """``describe``: prints the state of the quorum, or of its replicas. Returns the exit code."""
-    if status and replication:
+    if options.status and options.replication:
         raise click.UsageError("Only one of --status or --replication should be specified with describe sub-command")
-    if not status and not replication:
+    if not options.status and not options.replication:
         raise click.UsageError("One of --status or --replication must be specified with describe sub-command")
-    if human_readable and status:
+    if options.human_readable and options.status:
         raise click.UsageError("The option --human-readable is only supported along with --replication")
 
     async def work(admin: QuorumAdmin) -> int:
-        if status:
+        if options.status:
             cluster_id = (await admin.describe_cluster()).cluster_id
             print_status(str(cluster_id), await admin.describe_metadata_quorum())
         else:
-            print_replication(await admin.describe_metadata_quorum(), human_readable=human_readable)
+            print_replication(await admin.describe_metadata_quorum(), human_readable=options.human_readable)
         return 0
 
-    return ask(common, _quorum_admin, work)
+    return ask(options.nodes, options.timeout_ms, _quorum_admin, work)
 
 
 def _quorum_admin() -> type[QuorumAdmin]:
@@ -68,17 +77,25 @@ def _quorum_admin() -> type[QuorumAdmin]:
     return QuorumAdmin
 
 
-dry_run_option = click.option("--dry-run", is_flag=True, help="Only print what would be done.")
+DRY_RUN_HELP = "Only print what would be done."
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddControllerOptions:
+    """The arguments of ``add-controller``."""
+
+    dry_run: bool = flag("--dry-run", help=DRY_RUN_HELP)
+    nodes: NodeOptions = included(NodeOptions)
+    timeout_ms: int = timeout_option()
 
 
 @command.command(
     "add-controller", help="Make a controller a voter; --command-config names the controller's configuration file."
 )
-@dry_run_option
-@action_options
-def add_controller(dry_run: bool, **common: Any) -> int:
+@takes(AddControllerOptions)
+def add_controller(options: AddControllerOptions) -> int:
     """``add-controller``: adds the controller of ``--command-config`` to the voters. Returns the exit code."""
-    file = given_options(common)["command_config"]
+    file = given_options(options.nodes).command_config
     if file is None:
         raise CommandError(
             "You must supply the configuration file of the controller you are adding when using add-controller."
@@ -86,37 +103,49 @@ def add_controller(dry_run: bool, **common: Any) -> int:
     added = controller_to_add(Path(file))
 
     async def work(admin: QuorumAdmin) -> int:
-        if not dry_run:
+        if not options.dry_run:
             await admin.add_raft_voter(added.node_id, added.directory_id, added.endpoints)
-        click.echo(f"{'DRY RUN of adding' if dry_run else 'Added'} {added}")
+        click.echo(f"{'DRY RUN of adding' if options.dry_run else 'Added'} {added}")
         return 0
 
-    return ask(common, _quorum_admin, work)
+    return ask(options.nodes, options.timeout_ms, _quorum_admin, work)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoveControllerOptions:
+    """The arguments of ``remove-controller``."""
+
+    controller_id: int = option(
+        "-i", "--controller-id", type=int, required=True, metavar="N", help="The controller's node id."
+    )
+    controller_directory_id: str = option(
+        "-d", "--controller-directory-id", required=True, metavar="ID", help="The controller's directory id."
+    )
+    dry_run: bool = flag("--dry-run", help=DRY_RUN_HELP)
+    nodes: NodeOptions = included(NodeOptions)
+    timeout_ms: int = timeout_option()
 
 
 @command.command("remove-controller", help="Remove a controller from the voters.")
-@click.option("-i", "--controller-id", type=int, required=True, metavar="N", help="The controller's node id.")
-@click.option("-d", "--controller-directory-id", required=True, metavar="ID", help="The controller's directory id.")
-@dry_run_option
-@action_options
-def remove_controller(controller_id: int, controller_directory_id: str, dry_run: bool, **common: Any) -> int:
+@takes(RemoveControllerOptions)
+def remove_controller(options: RemoveControllerOptions) -> int:
     """``remove-controller``: removes a voter. Returns the exit code."""
-    if controller_id < 0:
-        raise CommandError(f"Invalid negative --controller-id: {controller_id}")
+    if options.controller_id < 0:
+        raise CommandError(f"Invalid negative --controller-id: {options.controller_id}")
     try:
-        directory_id = directory_id_of(controller_directory_id)
+        directory_id = directory_id_of(options.controller_directory_id)
     except ValueError as error:
         raise CommandError(f"Failed to parse --controller-directory-id: {error}") from None
 
     async def work(admin: QuorumAdmin) -> int:
-        if not dry_run:
-            await admin.remove_raft_voter(controller_id, directory_id)
+        if not options.dry_run:
+            await admin.remove_raft_voter(options.controller_id, directory_id)
         # Kafka's tool prints two spaces here.
-        done = "DRY RUN of removing " if dry_run else "Removed "
-        click.echo(f"{done} KRaft controller {controller_id} with directory id {topic_id_text(directory_id)}")
+        done = "DRY RUN of removing " if options.dry_run else "Removed "
+        click.echo(f"{done} KRaft controller {options.controller_id} with directory id {topic_id_text(directory_id)}")
         return 0
 
-    return ask(common, _quorum_admin, work)
+    return ask(options.nodes, options.timeout_ms, _quorum_admin, work)
 
 
 def leader_of(quorum: QuorumDescription) -> QuorumReplica:

@@ -11,27 +11,30 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 
 import click
 
+from odradek.protocol.common.command_options import flag, option, repeated, takes
 from odradek.protocol.errors import KafkaError
 
 from ..errors import ClientError
 from .command_config import (
     PRODUCER,
+    client_config_option,
+    client_properties_option,
     client_settings,
-    console_config_options,
     deprecated_properties,
+    old_config_option,
+    old_properties_option,
+    read_properties,
     under_flags,
     with_deprecated,
 )
 from .kafka_command import KafkaCommand
 from .lines import LineError, LineFormat
-from .properties_file import read_properties
 from .running import (
     CommandError,
     bootstrap_option,
     json_option,
     key_values,
     main,
-    output_option,
     print_no_more,
     run,
 )
@@ -48,32 +51,131 @@ SHOWN_ERRORS = 10
 
 
 @dataclass(slots=True)
-class Tally:
+class SendOutcome:
     """The outcome of the records: the number of acknowledged ones, and the error of each failed one."""
 
     acknowledged: int = 0
     errors: list[str] = field(default_factory=list)
 
 
-class ProduceOptions(NamedTuple):
-    """The command's arguments that are not settings of the producer."""
-
-    topic: str
-    partition: int | None
-    line_format: LineFormat
-    file: BinaryIO | None
-    key: str | None
-    headers: list[Header]
-    tombstone: bool
-    sync: bool
-    as_json: bool
-
-
+PRODUCER_FLAGS = (
+    *("acks", "compression_type", "batch_size", "linger_ms", "max_block_ms", "buffer_memory", "metadata_max_age_ms"),
+    *("request_timeout_ms", "retry_backoff_ms", "retries", "send_buffer_bytes"),
+)
+"""The options that are arguments of the producer, of the same names."""
 REFUSED = {
     "reader-property": ("property",),
     "command-property": ("producer-property",),
     "command-config": ("producer.config",),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProduceOptions:
+    """The arguments of the command."""
+
+    bootstrap_server: str = bootstrap_option()
+    command_config: str | None = client_config_option("producer")
+    command_properties: tuple[str, ...] = client_properties_option("producer")
+    producer_config: None = old_config_option("producer")
+    producer_property: None = old_properties_option("producer")
+    topic: str = option("--topic", required=True, help="The topic.")
+    partition: int | None = option("--partition", type=click.IntRange(min=0), help="Send everything to this partition.")
+    properties: tuple[str, ...] = repeated(
+        "--reader-property",
+        metavar="KEY=VALUE",
+        help="How to read lines: parse.key, key.separator, parse.headers, headers.delimiter, headers.separator, "
+        "headers.key.separator, null.marker (null.marker= makes empty values tombstones), ignore.error.",
+    )
+    old_properties: None = deprecated_properties("--reader-property")
+    reader_config: TextIO | None = option(
+        "--reader-config", type=click.File(), metavar="FILE", help="A properties file with such properties."
+    )
+    line_reader: str | None = option(
+        "--line-reader",
+        metavar="CLASS",
+        type=click.Choice(LINE_READERS),
+        help="Kafka's class that reads the lines; only LineMessageReader.",
+    )
+    file_: BinaryIO | None = option("--file", type=click.File("rb"), help="Read this file instead of standard input.")
+    key: str | None = option("--key", help="The key of every record; not with parse.key.")
+    headers: tuple[str, ...] = repeated("--header", metavar="KEY=VALUE", help="A header of every record.")
+    tombstone: bool = flag("--tombstone", help="Send one record with --key and a null value; no input is read.")
+    compression_type: str = option(
+        "--compression-codec",
+        "--compression-type",
+        is_flag=False,
+        flag_value="gzip",
+        type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
+        default="none",
+        show_default=True,
+        help="The compression of batches; gzip if the flag has no value.",
+    )
+    acks: str = option(
+        "--acks",
+        "--request-required-acks",
+        type=click.Choice(["all", "-1", "1", "0"]),
+        default="all",
+        show_default=True,
+        help="The acknowledgements that the producer requires; -1 is all.",
+    )
+    batch_size: int = option(
+        "--batch-size",
+        "--max-partition-memory-bytes",
+        type=click.IntRange(min=0),
+        default=16_384,
+        show_default=True,
+        metavar="BYTES",
+        help="The maximum size of a batch.",
+    )
+    linger_ms: int = option(
+        "--linger-ms",
+        "--timeout",
+        type=click.IntRange(min=0),
+        default=5,
+        show_default=True,
+        metavar="MS",
+        help="How long a batch waits for more records.",
+    )
+    sync: bool = flag("--sync", help="Wait for each record's acknowledgement before the next is sent.")
+    max_block_ms: int = option(
+        "--max-block-ms",
+        type=click.IntRange(min=0),
+        default=10_000,
+        show_default=True,
+        metavar="MS",
+        help="How long a send waits for metadata or memory.",
+    )
+    buffer_memory: int | None = option(
+        "--max-memory-bytes",
+        type=click.IntRange(min=1),
+        metavar="BYTES",
+        help="The maximum memory for records that are not sent yet.",
+    )
+    metadata_max_age_ms: int | None = option(
+        "--metadata-expiry-ms", type=click.IntRange(min=0), metavar="MS", help="How often metadata is fetched again."
+    )
+    request_timeout_ms: int | None = option(
+        "--request-timeout-ms",
+        type=click.IntRange(min=1),
+        metavar="MS",
+        help="How long a request waits for its response.",
+    )
+    retry_backoff_ms: int | None = option(
+        "--retry-backoff-ms", type=click.IntRange(min=0), metavar="MS", help="The pause before a request is sent again."
+    )
+    retries: int | None = option(
+        "--message-send-max-retries",
+        type=click.IntRange(min=0),
+        help="How often a failed batch is sent again. Default: until delivery.timeout.ms.",
+    )
+    send_buffer_bytes: int | None = option(
+        "--socket-buffer-size",
+        type=click.IntRange(min=-1),
+        metavar="BYTES",
+        help="The size of a socket's send buffer; -1, the default, leaves it to the system.",
+    )
+    as_json: bool = json_option()
 
 
 @click.command(
@@ -82,198 +184,56 @@ REFUSED = {
     help="Send a record for each line of standard input or a file.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@console_config_options("producer")
-@click.option("--topic", required=True, help="The topic.")
-@click.option("--partition", type=click.IntRange(min=0), help="Send everything to this partition.")
-@click.option(
-    "--reader-property",
-    "properties",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="How to read lines: parse.key, key.separator, parse.headers, headers.delimiter, headers.separator, "
-    "headers.key.separator, null.marker (null.marker= makes empty values tombstones), ignore.error.",
-)
-@deprecated_properties("--reader-property")
-@click.option("--reader-config", type=click.File(), metavar="FILE", help="A properties file with such properties.")
-@click.option(
-    "--line-reader",
-    metavar="CLASS",
-    type=click.Choice(LINE_READERS),
-    help="Kafka's class that reads the lines; only LineMessageReader.",
-)
-@click.option("--file", "file_", type=click.File("rb"), help="Read this file instead of standard input.")
-@click.option("--key", help="The key of every record; not with parse.key.")
-@click.option("--header", "headers", multiple=True, metavar="KEY=VALUE", help="A header of every record.")
-@click.option("--tombstone", is_flag=True, help="Send one record with --key and a null value; no input is read.")
-@click.option(
-    "--compression-codec",
-    "--compression-type",
-    "compression_type",
-    is_flag=False,
-    flag_value="gzip",
-    type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
-    default="none",
-    show_default=True,
-    help="The compression of batches; gzip if the flag has no value.",
-)
-@click.option(
-    "--acks",
-    "--request-required-acks",
-    "acks",
-    type=click.Choice(["all", "-1", "1", "0"]),
-    default="all",
-    show_default=True,
-    help="The acknowledgements that the producer requires; -1 is all.",
-)
-@click.option(
-    "--batch-size",
-    "--max-partition-memory-bytes",
-    "batch_size",
-    type=click.IntRange(min=0),
-    default=16_384,
-    show_default=True,
-    metavar="BYTES",
-    help="The maximum size of a batch.",
-)
-@click.option(
-    "--linger-ms",
-    "--timeout",
-    "linger_ms",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    metavar="MS",
-    help="How long a batch waits for more records.",
-)
-@click.option("--sync", is_flag=True, help="Wait for each record's acknowledgement before the next is sent.")
-@click.option(
-    "--max-block-ms",
-    type=click.IntRange(min=0),
-    default=10_000,
-    show_default=True,
-    metavar="MS",
-    help="How long a send waits for metadata or memory.",
-)
-@click.option(
-    "--max-memory-bytes",
-    "buffer_memory",
-    type=click.IntRange(min=1),
-    metavar="BYTES",
-    help="The maximum memory for records that are not sent yet.",
-)
-@click.option(
-    "--metadata-expiry-ms",
-    "metadata_max_age_ms",
-    type=click.IntRange(min=0),
-    metavar="MS",
-    help="How often metadata is fetched again.",
-)
-@click.option(
-    "--request-timeout-ms",
-    type=click.IntRange(min=1),
-    metavar="MS",
-    help="How long a request waits for its response.",
-)
-@click.option(
-    "--retry-backoff-ms", type=click.IntRange(min=0), metavar="MS", help="The pause before a request is sent again."
-)
-@click.option(
-    "--message-send-max-retries",
-    "retries",
-    type=click.IntRange(min=0),
-    help="How often a failed batch is sent again. Default: until delivery.timeout.ms.",
-)
-@click.option(
-    "--socket-buffer-size",
-    "send_buffer_bytes",
-    type=click.IntRange(min=-1),
-    metavar="BYTES",
-    help="The size of a socket's send buffer; -1, the default, leaves it to the system.",
-)
-@json_option
-@output_option
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    command_properties: tuple[str, ...],
-    topic: str,
-    partition: int | None,
-    properties: tuple[str, ...],
-    reader_config: TextIO | None,
-    line_reader: str | None,
-    file_: BinaryIO | None,
-    key: str | None,
-    headers: tuple[str, ...],
-    tombstone: bool,
-    compression_type: str,
-    acks: str,
-    batch_size: int,
-    linger_ms: int,
-    sync: bool,
-    max_block_ms: int,
-    buffer_memory: int | None,
-    metadata_max_age_ms: int | None,
-    request_timeout_ms: int | None,
-    retry_backoff_ms: int | None,
-    retries: int | None,
-    send_buffer_bytes: int | None,
-    as_json: bool,
-    output: str,
-) -> int:
+@takes(ProduceOptions)
+def command(options: ProduceOptions) -> int:
     """Checks the arguments and sends."""
-    line_format = the_line_format(reader_config, with_deprecated(properties))
-    if tombstone and key is None:
+    line_format = the_line_format(options)
+    if options.tombstone and options.key is None:
         raise click.UsageError("--tombstone needs --key: a tombstone deletes a key")
-    fixed_headers: list[Header] = [(name, value.encode()) for name, value in key_values(headers, "--header").items()]
-    json_wanted = as_json or output == "json"
-    settings = under_flags(
-        {"client_id": "console-producer", **client_settings(PRODUCER, command_config, command_properties)},
-        acks=acks,
-        compression_type=compression_type,
-        batch_size=batch_size,
-        linger_ms=linger_ms,
-        max_block_ms=max_block_ms,
-        buffer_memory=buffer_memory,
-        metadata_max_age_ms=metadata_max_age_ms,
-        request_timeout_ms=request_timeout_ms,
-        retry_backoff_ms=retry_backoff_ms,
-        retries=retries,
-        send_buffer_bytes=send_buffer_bytes,
-    )
-    options = ProduceOptions(topic, partition, line_format, file_, key, fixed_headers, tombstone, sync, json_wanted)
-    return run(lambda: send_and_report(bootstrap_server, settings, options))
+    headers: list[Header] = [(name, value.encode()) for name, value in key_values(options.headers, "--header").items()]
+    given = client_settings(PRODUCER, options.command_config, options.command_properties)
+    flags = {name: getattr(options, name) for name in PRODUCER_FLAGS}
+    settings = under_flags({"client_id": "console-producer", **given}, **flags)
+    return run(lambda: send_and_report(settings, options, LineParts(line_format, headers)))
 
 
-def the_line_format(reader_config: TextIO | None, properties: tuple[str, ...]) -> LineFormat:
+def the_line_format(options: ProduceOptions) -> LineFormat:
     """How lines are read: properties of the command line override those of the file. Raises UsageError."""
     try:
-        from_file = {} if reader_config is None else read_properties(reader_config.read())
-        return LineFormat.of({**from_file, **key_values(properties, "--reader-property")})
+        from_file = {} if options.reader_config is None else read_properties(options.reader_config.read())
+        given = key_values(with_deprecated(options.properties), "--reader-property")
+        return LineFormat.of({**from_file, **given})
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 
 
-async def send_and_report(bootstrap_server: str, settings: Mapping[str, Any], options: ProduceOptions) -> int:
+class LineParts(NamedTuple):
+    """How a line becomes a record: its format, and the headers of every record."""
+
+    line_format: LineFormat
+    headers: list[Header]
+
+
+async def send_and_report(settings: Mapping[str, Any], options: ProduceOptions, parts: LineParts) -> int:
     """Sends the input and prints the outcome. ``settings``: the producer's other arguments. Returns the exit code."""
     from ..producer.producer import Producer
 
-    async with Producer(bootstrap_server, **settings) as producer:
-        return report(await send_lines(producer, options))
+    async with Producer(options.bootstrap_server, **settings) as producer:
+        return report(await send_lines(producer, options, parts))
 
 
-async def send_lines(producer: Producer, options: ProduceOptions) -> Tally:
+async def send_lines(producer: Producer, options: ProduceOptions, parts: LineParts) -> SendOutcome:
     """Sends a record for each line, or one tombstone. Returns the outcome. Raises CommandError for a malformed line."""
     import asyncio
 
-    tally = Tally()
-    source = sys.stdin.buffer if options.file is None else options.file
-    prompt = options.file is None and not options.tombstone and sys.stdin.isatty()
+    tally = SendOutcome()
+    source = sys.stdin.buffer if options.file_ is None else options.file_
+    prompt = options.file_ is None and not options.tombstone and sys.stdin.isatty()
     number = 0
     async for line in one_line(b"") if options.tombstone else lines_of(source, prompt=prompt):
         number += 1
         try:
-            parsed_key, value, parsed_headers = options.line_format.parse(line, number)
+            parsed_key, value, parsed_headers = parts.line_format.parse(line, number)
         except LineError as error:
             raise CommandError(str(error)) from None
         future = await producer.send(
@@ -281,7 +241,7 @@ async def send_lines(producer: Producer, options: ProduceOptions) -> Tally:
             None if options.tombstone else value,
             options.key.encode() if options.key is not None else parsed_key,
             partition=options.partition,
-            headers=options.headers + parsed_headers,
+            headers=parts.headers + parsed_headers,
         )
         future.add_done_callback(lambda done: note(done, tally, options.as_json))
         if options.sync:
@@ -290,7 +250,7 @@ async def send_lines(producer: Producer, options: ProduceOptions) -> Tally:
     return tally
 
 
-def note(done: asyncio.Future[RecordMetadata], tally: Tally, as_json: bool) -> None:
+def note(done: asyncio.Future[RecordMetadata], tally: SendOutcome, as_json: bool) -> None:
     """Counts an acknowledgement or error; with JSON prints the record's position."""
     if done.cancelled():
         return
@@ -317,7 +277,7 @@ def document_of(metadata: RecordMetadata) -> dict[str, Any]:
     }
 
 
-def report(tally: Tally) -> int:
+def report(tally: SendOutcome) -> int:
     """Prints the records that failed. Returns the exit code."""
     for error in tally.errors[:SHOWN_ERRORS]:
         click.echo(f"odradek produce: {error}", err=True)

@@ -8,8 +8,9 @@ import binascii
 from pathlib import Path
 from typing import NamedTuple
 
+from ..types import ControllerEndpoint
+from .command_config import read_properties
 from .output import topic_id_text
-from .properties_file import read_properties
 from .running import CommandError
 
 NODE_ID, ROLES, LISTENER_NAMES = "node.id", "process.roles", "controller.listener.names"
@@ -19,11 +20,11 @@ UUID_BYTES = 16
 
 
 class NewController(NamedTuple):
-    """The controller to add. ``endpoints``: (listener name, host, port). ``str()`` gives the text of Kafka's tool."""
+    """The controller to add. ``str()`` gives the text of Kafka's tool."""
 
     node_id: int
     directory_id: bytes
-    endpoints: list[tuple[str, str, int]]
+    endpoints: list[ControllerEndpoint]
 
     def __str__(self) -> str:
         texts = [f"{name}://{f'[{host}]' if ':' in host else host}:{port}" for name, host, port in self.endpoints]
@@ -77,14 +78,14 @@ def directory_id_of(text: str) -> bytes:
     return data
 
 
-def controller_endpoints(keys: dict[str, str]) -> list[tuple[str, str, int]]:
+def controller_endpoints(keys: dict[str, str]) -> list[ControllerEndpoint]:
     """The address of each controller listener: the advertised one, otherwise the one that it is bound to.
 
     Raises CommandError.
     """
     addresses: dict[str, tuple[str, int]] = {}
     for key in ("listeners", "advertised.listeners"):
-        for text in filter(None, (one.strip() for one in keys.get(key, "").split(","))):
+        for text in filter(None, (entry.strip() for entry in keys.get(key, "").split(","))):
             name, _, address = text.partition("://")
             host, _, port = address.rpartition(":")
             if not port.isdigit():
@@ -93,9 +94,9 @@ def controller_endpoints(keys: dict[str, str]) -> list[tuple[str, str, int]]:
     if LISTENER_NAMES not in keys:
         raise CommandError(f"{LISTENER_NAMES} was not found. {IS_IT}")
     found = []
-    for name in (one.strip().upper() for one in keys[LISTENER_NAMES].split(",")):
+    for name in (entry.strip().upper() for entry in keys[LISTENER_NAMES].split(",")):
         if name not in addresses:
             raise CommandError(f"Cannot find information about controller listener name: {name}")
         bound_to, number = addresses[name]
-        found.append((name, bound_to or "localhost", number))
+        found.append(ControllerEndpoint(name, bound_to or "localhost", number))
     return found

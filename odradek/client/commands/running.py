@@ -12,37 +12,43 @@ from typing import Any
 
 import click
 
+from odradek.protocol.common.command_options import flag, option
+
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 DEFAULT_BOOTSTRAP_SERVER = "127.0.0.1:9092"
 BOOTSTRAP_VARIABLE = "ODRADEK_BOOTSTRAP_SERVER"
 
-bootstrap_option = click.option(
-    "--bootstrap-server",
-    "bootstrap_server",
-    default=DEFAULT_BOOTSTRAP_SERVER,
-    envvar=BOOTSTRAP_VARIABLE,
-    show_default=True,
-    show_envvar=True,
-    metavar="HOST:PORT,...",
-    help="One or more brokers of the cluster.",
-)
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON instead of text (same as --output json)."
-)
-output_option = click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", help="The output format.", show_default=True
-)
-timeout_option = click.option(
-    "--timeout",
-    "timeout_ms",
-    type=click.IntRange(min=1),
-    default=30_000,
-    show_default=True,
-    metavar="MS",
-    help="Fail if the brokers do not answer within this time.",
-)
+
+def bootstrap_option() -> Any:
+    """``--bootstrap-server``, as a field of a command's options."""
+    return option(
+        "--bootstrap-server",
+        default=DEFAULT_BOOTSTRAP_SERVER,
+        envvar=BOOTSTRAP_VARIABLE,
+        show_default=True,
+        show_envvar=True,
+        metavar="HOST:PORT,...",
+        help="One or more brokers of the cluster.",
+    )
+
+
+def json_option() -> Any:
+    """``--json``, as a field of a command's options."""
+    return flag("--json", help="Print JSON instead of text.")
+
+
+def timeout_option() -> Any:
+    """``--timeout``, as a field of a command's options: ms."""
+    return option(
+        "--timeout",
+        type=click.IntRange(min=1),
+        default=30_000,
+        show_default=True,
+        metavar="MS",
+        help="Fail if the brokers do not answer within this time.",
+    )
 
 
 INSTEAD_OF = {

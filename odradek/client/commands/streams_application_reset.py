@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from odradek.protocol.common.command_options import flag, included, option, takes
 from odradek.protocol.common.wall_clock import clock_ms
 
 from ..types import OffsetAndMetadata, TopicPartition
-from .command_config import admin_settings, command_config_option
+from .command_config import ConnectionOptions
 from .groups.csv import parse_plan
 from .groups.reset_target import parse_datetime, parse_duration_ms
 from .kafka_command import KafkaCommand
-from .running import CommandError, bootstrap_option, main, run, timeout_option
+from .running import CommandError, main, run, timeout_option
 
 if TYPE_CHECKING:
     from .groups.admin import GroupsAdmin
@@ -34,22 +36,6 @@ INTERNAL = re.compile(
 Offsets = dict[TopicPartition, int]
 
 
-class Reset(NamedTuple):
-    """The command's arguments. At most one target is set; without a target the offsets become the earliest ones."""
-
-    application_id: str
-    input_topics: list[str]
-    intermediate_topics: list[str]
-    internal_topics: list[str]
-    to_offset: int | None
-    to_latest: bool
-    time_ms: int | None
-    plan: Mapping[TopicPartition, int] | None
-    shift_by: int | None
-    dry_run: bool
-    force: bool
-
-
 def names_of(text: str | None) -> list[str]:
     """The names of a list with commas."""
     return [name for name in (text or "").split(",") if name]
@@ -60,82 +46,93 @@ def listed(names: Sequence[str]) -> str:
     return f"[{', '.join(names)}]"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ResetOptions:
+    """The arguments of the command."""
+
+    connection: ConnectionOptions = included(ConnectionOptions)
+    config_file: str | None = option("--config-file", type=click.Path(exists=True, dir_okay=False), hidden=True)
+    application_id: str = option("--application-id", required=True, metavar="ID", help="The application.id.")
+    input_topics: str | None = option(
+        "--input-topics", metavar="LIST", help="Topics whose offsets are reset; separated by commas."
+    )
+    intermediate_topics: str | None = option(
+        "--intermediate-topics", metavar="LIST", help="Deprecated: topics whose offsets are set to the end."
+    )
+    internal_topics: str | None = option(
+        "--internal-topics", metavar="LIST", help="Internal topics to delete; by default all of them."
+    )
+    to_offset: int | None = option("--to-offset", type=int, metavar="N", help="Reset to this offset.")
+    to_datetime: str | None = option(
+        "--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record at or after a time."
+    )
+    by_duration: str | None = option(
+        "--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record at or after this long ago."
+    )
+    to_earliest: bool = flag("--to-earliest", help="Reset to the earliest offset; the default.")
+    to_latest: bool = flag("--to-latest", help="Reset to the latest offset.")
+    from_file: str | None = option(
+        "--from-file",
+        type=click.Path(exists=True, dir_okay=False),
+        metavar="CSV",
+        help="Reset to the offsets in a file with lines TOPIC,PARTITION,OFFSET.",
+    )
+    shift_by: int | None = option(
+        "--shift-by", type=int, metavar="N", help="Move the offset forward by N, or backward if N is negative."
+    )
+    force: bool = flag("--force", help="Remove active members from the group first.")
+    dry_run: bool = flag("--dry-run", help="Only show what would be done.")
+    timeout_ms: int = timeout_option()
+
+    @property
+    def topics_to_reset(self) -> list[str]:
+        """The names of ``--input-topics``."""
+        return names_of(self.input_topics)
+
+    @property
+    def topics_to_end(self) -> list[str]:
+        """The names of ``--intermediate-topics``."""
+        return names_of(self.intermediate_topics)
+
+    @property
+    def topics_to_delete(self) -> list[str]:
+        """The names of ``--internal-topics``."""
+        return names_of(self.internal_topics)
+
+
+class Target(NamedTuple):
+    """The target of the offsets, if it is a time (ms since 1970) or a file."""
+
+    time_ms: int | None
+    plan: Mapping[TopicPartition, int] | None
+
+
 @click.command(
     cls=KafkaCommand,
     help="Reset a Kafka Streams application, so that it processes its input again. Stop its instances first; "
     "afterwards delete their local state.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@click.option("--config-file", type=click.Path(exists=True, dir_okay=False), hidden=True)
-@click.option("--application-id", required=True, metavar="ID", help="The application.id.")
-@click.option("--input-topics", metavar="LIST", help="Topics whose offsets are reset; separated by commas.")
-@click.option("--intermediate-topics", metavar="LIST", help="Deprecated: topics whose offsets are set to the end.")
-@click.option("--internal-topics", metavar="LIST", help="Internal topics to delete; by default all of them.")
-@click.option("--to-offset", type=int, metavar="N", help="Reset to this offset.")
-@click.option("--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record at or after a time.")
-@click.option("--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record at or after this long ago.")
-@click.option("--to-earliest", is_flag=True, help="Reset to the earliest offset; the default.")
-@click.option("--to-latest", is_flag=True, help="Reset to the latest offset.")
-@click.option(
-    "--from-file",
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="CSV",
-    help="Reset to the offsets in a file with lines TOPIC,PARTITION,OFFSET.",
-)
-@click.option("--shift-by", type=int, metavar="N", help="Move the offset forward by N, or backward if N is negative.")
-@click.option("--force", is_flag=True, help="Remove active members from the group first.")
-@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
-@timeout_option
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    config_file: str | None,
-    application_id: str,
-    input_topics: str | None,
-    intermediate_topics: str | None,
-    internal_topics: str | None,
-    to_offset: int | None,
-    to_datetime: str | None,
-    by_duration: str | None,
-    to_earliest: bool,
-    to_latest: bool,
-    from_file: str | None,
-    shift_by: int | None,
-    force: bool,
-    dry_run: bool,
-    timeout_ms: int,
-) -> int:
+@takes(ResetOptions)
+def command(options: ResetOptions) -> int:
     """Checks the arguments and resets."""
     targets = {
-        "--to-offset": to_offset is not None,
-        "--to-datetime": to_datetime is not None,
-        "--by-duration": by_duration is not None,
-        "--to-earliest": to_earliest,
-        "--to-latest": to_latest,
-        "--from-file": from_file is not None,
-        "--shift-by": shift_by is not None,
+        "--to-offset": options.to_offset is not None,
+        "--to-datetime": options.to_datetime is not None,
+        "--by-duration": options.by_duration is not None,
+        "--to-earliest": options.to_earliest,
+        "--to-latest": options.to_latest,
+        "--from-file": options.from_file is not None,
+        "--shift-by": options.shift_by is not None,
     }
-    refuse_several([flag for flag, given in targets.items() if given])
-    settings_file = the_settings_file(command_config, config_file)
-    time_ms = None if to_datetime is None else parse_datetime(to_datetime)
-    if by_duration is not None:
-        time_ms = clock_ms() - parse_duration_ms(by_duration)
-    reset = Reset(
-        application_id,
-        names_of(input_topics),
-        names_of(intermediate_topics),
-        names_of(internal_topics),
-        to_offset,
-        to_latest,
-        time_ms,
-        None if from_file is None else plan_of(from_file, application_id),
-        shift_by,
-        dry_run,
-        force,
-    )
-    return run(lambda: connect_and_reset(bootstrap_server, settings_file, timeout_ms, reset))
+    refuse_several([name for name, given in targets.items() if given])
+    settings_file = the_settings_file(options.connection.command_config, options.config_file)
+    time_ms = None if options.to_datetime is None else parse_datetime(options.to_datetime)
+    if options.by_duration is not None:
+        time_ms = clock_ms() - parse_duration_ms(options.by_duration)
+    plan = None if options.from_file is None else plan_of(options.from_file, options.application_id)
+    connected = replace(options, connection=replace(options.connection, command_config=settings_file))
+    return run(lambda: connect_and_reset(connected, Target(time_ms, plan)))
 
 
 def the_settings_file(command_config: str | None, config_file: str | None) -> str | None:
@@ -150,13 +147,12 @@ def the_settings_file(command_config: str | None, config_file: str | None) -> st
     return config_file
 
 
-async def connect_and_reset(bootstrap_server: str, settings_file: str | None, timeout_ms: int, reset: Reset) -> int:
+async def connect_and_reset(options: ResetOptions, target: Target) -> int:
     """Connects and resets. Returns the exit code of :func:`reset_application`."""
     from .groups.admin import GroupsAdmin
 
-    settings = admin_settings(settings_file, timeout_ms)
-    async with GroupsAdmin(bootstrap_server, **settings._asdict()) as admin:
-        return await reset_application(admin, reset)
+    async with options.connection.admin(GroupsAdmin, options.timeout_ms) as admin:
+        return await reset_application(admin, options, target)
 
 
 def refuse_several(flags: Sequence[str]) -> None:
@@ -177,29 +173,29 @@ def plan_of(path: str, application_id: str) -> dict[TopicPartition, int]:
     return parse_plan(text, [application_id], path).get(application_id, {})
 
 
-async def reset_application(admin: GroupsAdmin, reset: Reset) -> int:
+async def reset_application(admin: GroupsAdmin, options: ResetOptions, target: Target) -> int:
     """Removes the members, resets the offsets, deletes the internal topics. Returns 1 if a topic was not found."""
-    await remove_members(admin, reset)
+    await remove_members(admin, options)
     topics = await admin.list_topics()
-    internal = topics_to_delete(topics, reset)  # checked before anything changes
-    if reset.dry_run:
+    internal = internal_topics_to_delete(topics, options)  # checked before anything changes
+    if options.dry_run:
         click.echo("----Dry run displays the actions which will be performed when running Streams Reset Tool----")
-    exit_code = await reset_offsets(admin, reset, topics)
-    which = "specified" if reset.internal_topics else "inferred"
+    exit_code = await reset_offsets(admin, options, target, topics)
+    which = "specified" if options.topics_to_delete else "inferred"
     click.echo(f"Deleting {which} internal topics {listed(internal)}")
-    if internal and not reset.dry_run:
+    if internal and not options.dry_run:
         await admin.delete_topics(internal)
     click.echo("Done.")
     return exit_code
 
 
-async def remove_members(admin: GroupsAdmin, reset: Reset) -> None:
+async def remove_members(admin: GroupsAdmin, options: ResetOptions) -> None:
     """Removes the group's members with ``--force``. Without it, raises CommandError if the group has members."""
     from odradek.protocol.errors import ErrorCode
 
     from ..errors import AdminError
 
-    group_id = reset.application_id
+    group_id = options.application_id
     try:
         group = (await admin.describe_groups([group_id]))[group_id]
     except AdminError as error:
@@ -208,7 +204,7 @@ async def remove_members(admin: GroupsAdmin, reset: Reset) -> None:
         raise error.errors[group_id] from None
     if not group.members:
         return
-    if not reset.force:
+    if not options.force:
         members = ", ".join(f"{member.client_id} ({member.member_id})" for member in group.members)
         raise CommandError(
             f"Consumer group '{group_id}' is still active and has following members: {members}. Make sure to stop all "
@@ -216,99 +212,104 @@ async def remove_members(admin: GroupsAdmin, reset: Reset) -> None:
             "active members from the group."
         )
     click.echo(f"Force deleting all active members in the group: {group_id}")
-    if not reset.dry_run:
+    if not options.dry_run:
         await admin.remove_group_members(group_id, group.members)
 
 
-def topics_to_delete(topics: Sequence[str], reset: Reset) -> list[str]:
+def internal_topics_to_delete(topics: Sequence[str], options: ResetOptions) -> list[str]:
     """The internal topics to delete: the named ones, or all. Raises CommandError if a named one is not internal."""
-    users = {*reset.input_topics, *reset.intermediate_topics}
-    prefix = f"{reset.application_id}-"
+    users = {*options.topics_to_reset, *options.topics_to_end}
+    prefix = f"{options.application_id}-"
     inferred = [name for name in topics if name.startswith(prefix) and INTERNAL.fullmatch(name) and name not in users]
-    if not set(reset.internal_topics) <= set(inferred):
+    if not set(options.topics_to_delete) <= set(inferred):
         raise CommandError(
             "Invalid topic specified in the --internal-topics option. Ensure that the topics specified are all "
             "internal topics. Do a dry run without the --internal-topics option to see the list of all internal topics "
             "that can be deleted."
         )
-    return reset.internal_topics or inferred
+    return options.topics_to_delete or inferred
 
 
-async def reset_offsets(admin: GroupsAdmin, reset: Reset, topics: Sequence[str]) -> int:
+async def reset_offsets(admin: GroupsAdmin, options: ResetOptions, target: Target, topics: Sequence[str]) -> int:
     """Sets the offsets of the input and the intermediate topics. Returns 1 if one does not exist."""
-    if reset.intermediate_topics:
+    if options.topics_to_end:
         click.echo("WARN: `--intermediate-topics` is deprecated and will be removed in a future release")
-    if not reset.input_topics and not reset.intermediate_topics:
+    if not options.topics_to_reset and not options.topics_to_end:
         click.echo("No input or intermediate topics specified. Skipping seek.")
         return 0
-    if reset.input_topics:
-        click.echo(f"Reset-offsets for input topics {listed(reset.input_topics)}")
-    if reset.intermediate_topics:
-        click.echo(f"Seek-to-end for intermediate topics {listed(reset.intermediate_topics)}")
+    if options.topics_to_reset:
+        click.echo(f"Reset-offsets for input topics {listed(options.topics_to_reset)}")
+    if options.topics_to_end:
+        click.echo(f"Seek-to-end for intermediate topics {listed(options.topics_to_end)}")
     exit_code = 0
-    for kind, wanted, label in (
-        ("input", reset.input_topics, "Topic: "),
-        ("intermediate", reset.intermediate_topics, "Topic:"),
+    for kind, topics_of_kind, label in (
+        ("input", options.topics_to_reset, "Topic: "),
+        ("intermediate", options.topics_to_end, "Topic:"),
     ):
-        missing = [name for name in wanted if name not in topics]
+        missing = [name for name in topics_of_kind if name not in topics]
         if missing:
             click.echo(f"Following {kind} topics are not found, skipping them")
             click.echo("\n".join(label + name for name in missing))
             exit_code = 1
-    found = sorted({*reset.input_topics, *reset.intermediate_topics} & set(topics))
+    found = sorted({*options.topics_to_reset, *options.topics_to_end} & set(topics))
     if not found:
         return exit_code
     described = await admin.describe_topics(found)
     partitions = [TopicPartition(name, number) for name in found for number in sorted(described[name].partitions)]
-    of_input = [one for one in partitions if one.topic in reset.input_topics]
+    of_input = [partition for partition in partitions if partition.topic in options.topics_to_reset]
     offsets: Offsets = {}
     if of_input:
-        click.echo(f"Following input topics offsets will be reset to (for consumer group {reset.application_id})")
-        offsets = await new_offsets(admin, reset, of_input)
+        click.echo(f"Following input topics offsets will be reset to (for consumer group {options.application_id})")
+        offsets = await new_offsets(admin, options, target, of_input)
         for partition in of_input:
             click.echo(f"Topic: {partition.topic} Partition: {partition.partition} Offset: {offsets[partition]}")
-    skipped = [one for one in partitions if one.topic not in reset.input_topics]
+    skipped = [partition for partition in partitions if partition.topic not in options.topics_to_reset]
     if skipped:
         click.echo(
-            f"Following intermediate topics offsets will be reset to end (for consumer group {reset.application_id})"
+            f"Following intermediate topics offsets will be reset to end (for consumer group {options.application_id})"
         )
         click.echo("\n".join(f"Topic: {partition.topic}" for partition in skipped))
         offsets |= await ends_of(admin, skipped)
-    if not reset.dry_run:
+    if not options.dry_run:
         committed = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
-        await admin.alter_group_offsets(reset.application_id, committed)
+        await admin.alter_group_offsets(options.application_id, committed)
     click.echo("Done.")
     return exit_code
 
 
-async def new_offsets(admin: GroupsAdmin, reset: Reset, partitions: Sequence[TopicPartition]) -> Offsets:
+async def new_offsets(
+    admin: GroupsAdmin, options: ResetOptions, target: Target, partitions: Sequence[TopicPartition]
+) -> Offsets:
     """The new offset of each partition of the input topics. Raises CommandError."""
     from ..cluster.list_offsets import EARLIEST_TIMESTAMP
 
     ends = await ends_of(admin, partitions)
-    if reset.to_latest:
+    if options.to_latest:
         return ends
-    if reset.time_ms is not None:
-        at_time = await offsets_at(admin, partitions, reset.time_ms)
-        for one in [one for one in partitions if at_time[one] < 0]:
+    if target.time_ms is not None:
+        at_time = await offsets_at(admin, partitions, target.time_ms)
+        for partition in [partition for partition in partitions if at_time[partition] < 0]:
             click.echo(
-                f"Partition {one.partition} from topic {one.topic} is empty, without a committed record. "
+                f"Partition {partition.partition} from topic {partition.topic} is empty, without a committed record. "
                 "Falling back to latest known offset."
             )
-            at_time[one] = ends[one]
+            at_time[partition] = ends[partition]
         return at_time
     starts = await offsets_at(admin, partitions, EARLIEST_TIMESTAMP)
-    if reset.to_offset is not None:
-        asked = dict.fromkeys(partitions, reset.to_offset)
-    elif reset.shift_by is not None:
-        committed = await admin.list_group_offsets(reset.application_id, partitions)
-        positions = {one: committed[one].offset if one in committed else ends[one] for one in partitions}
-        asked = {one: offset + reset.shift_by for one, offset in positions.items()}
-    elif reset.plan is not None:
-        asked = planned(reset.plan, partitions)
+    if options.to_offset is not None:
+        asked = dict.fromkeys(partitions, options.to_offset)
+    elif options.shift_by is not None:
+        committed = await admin.list_group_offsets(options.application_id, partitions)
+        positions = {
+            partition: committed[partition].offset if partition in committed else ends[partition]
+            for partition in partitions
+        }
+        asked = {partition: offset + options.shift_by for partition, offset in positions.items()}
+    elif target.plan is not None:
+        asked = planned(target.plan, partitions)
     else:
         return starts
-    return {one: within(asked[one], starts[one], ends[one]) for one in partitions}
+    return {partition: within(asked[partition], starts[partition], ends[partition]) for partition in partitions}
 
 
 def planned(plan: Mapping[TopicPartition, int], partitions: Sequence[TopicPartition]) -> Offsets:

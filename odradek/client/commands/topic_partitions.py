@@ -17,26 +17,26 @@ INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__sha
 
 def parse_topic_partitions(texts: Iterable[str]) -> dict[str, list[int] | None]:
     """Topic -> partition numbers, None for all of them. Raises UsageError."""
-    wanted: dict[str, list[int] | None] = {}
+    numbers_of_topic: dict[str, list[int] | None] = {}
     for text in texts:
         topic, separator, numbers = text.partition(":")
-        if not separator or (known := wanted.get(topic, [])) is None:
-            wanted[topic] = None
+        if not separator or (known := numbers_of_topic.get(topic, [])) is None:
+            numbers_of_topic[topic] = None
             continue
         try:
-            wanted[topic] = list(dict.fromkeys([*known, *(int(number) for number in numbers.split(","))]))
+            numbers_of_topic[topic] = list(dict.fromkeys([*known, *(int(number) for number in numbers.split(","))]))
         except ValueError:
             raise click.UsageError(
                 f"--topic {text}: partitions must be numbers with commas, like {topic}:0,1"
             ) from None
-    return wanted
+    return numbers_of_topic
 
 
-async def the_partitions(admin: TopicAdmin, wanted: dict[str, list[int] | None]) -> list[TopicPartition]:
-    """The wanted partitions; all partitions of a topic without numbers. Raises AdminError if a topic is missing."""
-    described = await admin.describe_topics(list(wanted))
+async def the_partitions(admin: TopicAdmin, numbers_of_topic: dict[str, list[int] | None]) -> list[TopicPartition]:
+    """The partitions with these numbers; all of a topic without numbers. Raises AdminError if a topic is missing."""
+    described = await admin.describe_topics(list(numbers_of_topic))
     return [
         TopicPartition(topic, number)
-        for topic, numbers in wanted.items()
+        for topic, numbers in numbers_of_topic.items()
         for number in (sorted(described[topic].partitions) if numbers is None else numbers)
     ]

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
+from odradek.protocol.common.command_options import flag, included, option, repeated, takes
 from odradek.protocol.errors import ErrorCode
 
 from ..errors import AdminError
-from .command_config import admin_settings, command_config_option
+from .command_config import ConnectionOptions
 from .kafka_command import KafkaCommand
 from .output import print_json, topic_id_text
 from .running import (
     CommandError,
-    bootstrap_option,
     exactly_one,
     json_option,
     key_values,
     main,
-    output_option,
     run,
     timeout_option,
     topic_pattern,
@@ -32,32 +31,6 @@ if TYPE_CHECKING:
     from ..admin.configs import ConfigEntry
     from ..admin.topics import TopicAdmin
     from ..cluster.metadata import PartitionMetadata, TopicMetadata
-
-
-class TopicOptions(NamedTuple):
-    """The command's arguments except the action."""
-
-    topic: str | None
-    topic_id: bytes | None
-    partitions: int | None
-    replication_factor: int | None
-    replica_assignment: str | None
-    configs: Mapping[str, str]
-    if_exists: bool
-    if_not_exists: bool
-    exclude_internal: bool
-    under_replicated: bool
-    unavailable: bool
-    under_min_isr: bool
-    at_min_isr: bool
-    with_overrides: bool
-    partitions_a_response: int
-    as_json: bool
-
-    @property
-    def is_report(self) -> bool:
-        """Whether ``--describe`` prints only partitions in a certain state, without a line for their topic."""
-        return self.under_replicated or self.unavailable or self.under_min_isr or self.at_min_isr
 
 
 REPORTS = (
@@ -81,8 +54,84 @@ REFUSED = {
     "topics-with-overrides": REPORTS,
 }
 """Source: ``TopicCommandOptions.checkInvalidArgs``."""
+ACTION_FLAGS = ("list_", "describe", "create", "alter", "delete")
 DELETE_CONFIG = "--delete-config has had no effect since Kafka 4.0: use odradek configs --alter --delete-config"
 """The warning for ``--delete-config``. kafka-topics also accepts the option, prints a warning and ignores it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicOptions:
+    """The arguments of the command."""
+
+    connection: ConnectionOptions = included(ConnectionOptions)
+    create: bool = flag("--create", help="Create a topic.")
+    delete: bool = flag("--delete", help="Delete topics.")
+    describe: bool = flag("--describe", help="Show partitions, replicas and configurations.")
+    list_: bool = flag("--list", help="List the names of all topics.")
+    alter: bool = flag("--alter", help="Increase the number of partitions (for configurations use odradek configs).")
+    topic: str | None = option("--topic", help="The topic; except with --create, a regular expression.")
+    topic_id: str | None = option("--topic-id", help="Describe the topic with this id; --topic is ignored.")
+    partitions: int | None = option("--partitions", type=click.IntRange(min=1), help="The number of partitions.")
+    replication_factor: int | None = option(
+        "--replication-factor", type=click.IntRange(1, 32767), help="The number of replicas."
+    )
+    replica_assignment: str | None = option(
+        "--replica-assignment", metavar="0:1,1:2", help="Broker ids for each partition, instead of --partitions."
+    )
+    config: tuple[str, ...] = repeated("--config", metavar="KEY=VALUE", help="A configuration of the new topic.")
+    delete_config: tuple[str, ...] = repeated(
+        "--delete-config", metavar="KEY", help="Has no effect since Kafka 4: use odradek configs."
+    )
+    if_exists: bool = flag("--if-exists", help="Do not fail if a topic does not exist.")
+    if_not_exists: bool = flag("--if-not-exists", help="Do not fail if the topic exists.")
+    exclude_internal: bool = flag("--exclude-internal", help="Leave out internal topics (__consumer_offsets ...).")
+    under_replicated_partitions: bool = flag(
+        "--under-replicated-partitions", help="Describe only partitions that have fewer in-sync than assigned replicas."
+    )
+    unavailable_partitions: bool = flag("--unavailable-partitions", help="Describe only partitions without a leader.")
+    under_min_isr_partitions: bool = flag(
+        "--under-min-isr-partitions", help="Describe only partitions below min.insync.replicas."
+    )
+    at_min_isr_partitions: bool = flag(
+        "--at-min-isr-partitions", help="Describe only partitions at min.insync.replicas."
+    )
+    topics_with_overrides: bool = flag(
+        "--topics-with-overrides", help="Describe only topics with their own configurations."
+    )
+    partitions_a_response: int = option(
+        "--partition-size-limit-per-response",
+        type=click.IntRange(min=1),
+        default=2000,
+        show_default=True,
+        help="The maximum number of partitions in one response.",
+    )
+    timeout_ms: int = timeout_option()
+    as_json: bool = json_option()
+
+    @property
+    def action(self) -> str:
+        """The name of the one action that was given. Raises UsageError if none or several were given."""
+        return exactly_one({name.removesuffix("_"): getattr(self, name) for name in ACTION_FLAGS})
+
+    @property
+    def configs(self) -> dict[str, str]:
+        """The configurations of ``--config``. Raises UsageError."""
+        return key_values(self.config, "--config")
+
+    @property
+    def topic_id_bytes(self) -> bytes | None:
+        """The 16 bytes of ``--topic-id``. None if it is not given, or zero (no topic has it). Raises UsageError."""
+        return parse_topic_id(self.topic_id)
+
+    @property
+    def is_report(self) -> bool:
+        """Whether ``--describe`` prints only partitions in a certain state, without a line for their topic."""
+        return (
+            self.under_replicated_partitions
+            or self.unavailable_partitions
+            or self.under_min_isr_partitions
+            or self.at_min_isr_partitions
+        )
 
 
 @click.command(
@@ -91,120 +140,37 @@ DELETE_CONFIG = "--delete-config has had no effect since Kafka 4.0: use odradek 
     help="Create, delete, describe, list or change topics.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@click.option("--create", is_flag=True, help="Create a topic.")
-@click.option("--delete", is_flag=True, help="Delete topics.")
-@click.option("--describe", is_flag=True, help="Show partitions, replicas and configurations.")
-@click.option("--list", "list_", is_flag=True, help="List the names of all topics.")
-@click.option(
-    "--alter", is_flag=True, help="Increase the number of partitions (for configurations use odradek configs)."
-)
-@click.option("--topic", help="The topic; except with --create, a regular expression.")
-@click.option("--topic-id", help="Describe the topic with this id; --topic is ignored.")
-@click.option("--partitions", type=click.IntRange(min=1), help="The number of partitions.")
-@click.option("--replication-factor", type=click.IntRange(1, 32767), help="The number of replicas.")
-@click.option("--replica-assignment", metavar="0:1,1:2", help="Broker ids for each partition, instead of --partitions.")
-@click.option("--config", "config", multiple=True, metavar="KEY=VALUE", help="A configuration of the new topic.")
-@click.option("--delete-config", multiple=True, metavar="KEY", help="Has no effect since Kafka 4: use odradek configs.")
-@click.option("--if-exists", is_flag=True, help="Do not fail if a topic does not exist.")
-@click.option("--if-not-exists", is_flag=True, help="Do not fail if the topic exists.")
-@click.option("--exclude-internal", is_flag=True, help="Leave out internal topics (__consumer_offsets ...).")
-@click.option(
-    "--under-replicated-partitions",
-    is_flag=True,
-    help="Describe only partitions that have fewer in-sync than assigned replicas.",
-)
-@click.option("--unavailable-partitions", is_flag=True, help="Describe only partitions without a leader.")
-@click.option("--under-min-isr-partitions", is_flag=True, help="Describe only partitions below min.insync.replicas.")
-@click.option("--at-min-isr-partitions", is_flag=True, help="Describe only partitions at min.insync.replicas.")
-@click.option("--topics-with-overrides", is_flag=True, help="Describe only topics with their own configurations.")
-@click.option(
-    "--partition-size-limit-per-response",
-    "partitions_a_response",
-    type=click.IntRange(min=1),
-    default=2000,
-    show_default=True,
-    help="The maximum number of partitions in one response.",
-)
-@timeout_option
-@json_option
-@output_option
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    create: bool,
-    delete: bool,
-    describe: bool,
-    list_: bool,
-    alter: bool,
-    topic: str | None,
-    topic_id: str | None,
-    partitions: int | None,
-    replication_factor: int | None,
-    replica_assignment: str | None,
-    config: tuple[str, ...],
-    delete_config: tuple[str, ...],
-    if_exists: bool,
-    if_not_exists: bool,
-    exclude_internal: bool,
-    under_replicated_partitions: bool,
-    unavailable_partitions: bool,
-    under_min_isr_partitions: bool,
-    at_min_isr_partitions: bool,
-    topics_with_overrides: bool,
-    partitions_a_response: int,
-    timeout_ms: int,
-    as_json: bool,
-    output: str,
-) -> int:
+@takes(TopicOptions)
+def command(options: TopicOptions) -> int:
     """Checks the arguments and runs the action."""
-    if delete_config:
+    if options.delete_config:
         click.echo(DELETE_CONFIG, err=True)
-    action = exactly_one({"list": list_, "describe": describe, "create": create, "alter": alter, "delete": delete})
-    check_needs(action, topic, partitions, config)
-    if action == "create" and replica_assignment is not None and (partitions or replication_factor):
-        raise click.UsageError("--replica-assignment sets the partitions and their replicas: give it alone")
-    if action == "describe" and if_exists and topic is None and topic_id is None:
-        raise click.UsageError("--topic or --topic-id is required to describe a topic with --if-exists")
-    options = TopicOptions(
-        topic,
-        parse_topic_id(topic_id),
-        partitions,
-        replication_factor,
-        replica_assignment,
-        key_values(config, "--config"),
-        if_exists,
-        if_not_exists,
-        exclude_internal,
-        under_replicated_partitions,
-        unavailable_partitions,
-        under_min_isr_partitions,
-        at_min_isr_partitions,
-        topics_with_overrides,
-        partitions_a_response,
-        as_json or output == "json",
-    )
-    return run(lambda: act(bootstrap_server, command_config, timeout_ms, action, options))
+    action = options.action
+    check_options(action, options)
+    return run(lambda: act(action, options))
 
 
-async def act(
-    bootstrap_server: str, command_config: str | None, timeout_ms: int, action: str, options: TopicOptions
-) -> None:
+async def act(action: str, options: TopicOptions) -> None:
     """Connects and runs the action."""
     from ..admin.topics import TopicAdmin
 
-    settings = admin_settings(command_config, timeout_ms)
-    async with TopicAdmin(bootstrap_server, **settings._asdict()) as admin:
+    async with options.connection.admin(TopicAdmin, options.timeout_ms) as admin:
         await ACTIONS[action](admin, options)
 
 
-def check_needs(action: str, topic: str | None, partitions: int | None, configs: Collection[str]) -> None:
-    """Raises UsageError if an option is missing that the action requires, or if ``--alter`` has configurations."""
-    if action in ("create", "alter", "delete") and not topic:
+def check_options(action: str, options: TopicOptions) -> None:
+    """Raises UsageError for an option that is missing or malformed, or that the action does not allow."""
+    if action in ("create", "alter", "delete") and not options.topic:
         raise click.UsageError(f"--{action} needs --topic")
-    if action == "alter" and (partitions is None or configs):
+    if action == "alter" and (options.partitions is None or options.config):
         raise click.UsageError("--alter needs --partitions; configurations are changed with 'odradek configs --alter'")
+    has_counts = options.partitions or options.replication_factor
+    if action == "create" and options.replica_assignment is not None and has_counts:
+        raise click.UsageError("--replica-assignment sets the partitions and their replicas: give it alone")
+    if action == "describe" and options.if_exists and options.topic is None and options.topic_id is None:
+        raise click.UsageError("--topic or --topic-id is required to describe a topic with --if-exists")
+    parse_topic_id(options.topic_id)
+    key_values(options.config, "--config")
 
 
 async def create_topic(admin: TopicAdmin, options: TopicOptions) -> None:
@@ -223,7 +189,7 @@ async def create_topic(admin: TopicAdmin, options: TopicOptions) -> None:
         num_partitions=options.partitions or -1,
         replication_factor=options.replication_factor or -1,
         replicas_assignments=parse_replica_assignment(options.replica_assignment),
-        configs=dict(options.configs),
+        configs=options.configs,
     )
     try:
         created = await admin.create_topics([topic])
@@ -265,8 +231,8 @@ async def matching_topics(admin: TopicAdmin, options: TopicOptions, *, must_exis
     if options.exclude_internal:
         names = [name for name in names if name not in INTERNAL_TOPICS]
     if options.topic:
-        wanted = topic_pattern(options.topic, "--topic")
-        names = [name for name in names if wanted.fullmatch(name)]
+        pattern = topic_pattern(options.topic, "--topic")
+        names = [name for name in names if pattern.fullmatch(name)]
         if must_exist and not names and not options.if_exists:
             raise CommandError(f"Topic '{options.topic}' does not exist as expected; 'odradek topics --list' shows all")
     return names
@@ -280,9 +246,9 @@ async def alter_topics(admin: TopicAdmin, options: TopicOptions) -> None:
         return
     assignments: dict[str, list[list[int]]] = {}
     if options.replica_assignment:
-        wanted = parse_replica_assignment(options.replica_assignment)
+        replicas_of_partition = parse_replica_assignment(options.replica_assignment)
         for name, topic in (await admin.describe_topics(names)).items():
-            assignments[name] = list(wanted.values())[len(topic.partitions) :]
+            assignments[name] = list(replicas_of_partition.values())[len(topic.partitions) :]
     await admin.create_partitions(dict.fromkeys(names, options.partitions), assignments)
     if options.as_json:
         print_json([{"name": name, "partitions": options.partitions} for name in names])
@@ -310,7 +276,7 @@ async def describe_topics(admin: TopicAdmin, options: TopicOptions) -> None:
     documents = []
     for name, topic in topics.items():
         overrides = [entry for entry in configs[name] if entry.source != "DEFAULT_CONFIG"]
-        if options.with_overrides and not any(entry.source == "DYNAMIC_TOPIC_CONFIG" for entry in overrides):
+        if options.topics_with_overrides and not any(entry.source == "DYNAMIC_TOPIC_CONFIG" for entry in overrides):
             continue
         min_isr = next(
             int(entry.value) for entry in configs[name] if entry.name == "min.insync.replicas" and entry.value
@@ -339,16 +305,17 @@ def parse_topic_id(text: str | None) -> bytes | None:
 
 async def described_topics(admin: TopicAdmin, options: TopicOptions) -> dict[str, TopicMetadata]:
     """The topics of ``--topic-id``, otherwise of ``--topic``. Raises CommandError if one does not exist."""
-    if options.topic_id is None:
+    topic_id = options.topic_id_bytes
+    if topic_id is None:
         names = await matching_topics(admin, options, must_exist=True)
         return await admin.describe_topics(names, options.partitions_a_response) if names else {}
-    topic = await admin.describe_topic_of_id(options.topic_id)
+    topic = await admin.describe_topic_of_id(topic_id)
     if topic is not None and not (options.exclude_internal and topic.name in INTERNAL_TOPICS):
         return {topic.name: topic}
     if options.if_exists:
         return {}
     raise CommandError(
-        f"TopicId '{topic_id_text(options.topic_id)}' does not exist as expected; 'odradek topics --describe' shows all"
+        f"TopicId '{topic_id_text(topic_id)}' does not exist as expected; 'odradek topics --describe' shows all"
     )
 
 
@@ -356,10 +323,10 @@ def _is_wanted(partition: PartitionMetadata, min_isr: int, options: TopicOptions
     has_leader, isr = partition.leader >= 0, len(partition.isr)
     return (
         not options.is_report
-        or (options.under_replicated and isr < len(partition.replicas))
-        or (options.unavailable and not has_leader)
-        or (options.under_min_isr and (not has_leader or isr < min_isr))
-        or (options.at_min_isr and isr == min_isr)
+        or (options.under_replicated_partitions and isr < len(partition.replicas))
+        or (options.unavailable_partitions and not has_leader)
+        or (options.under_min_isr_partitions and (not has_leader or isr < min_isr))
+        or (options.at_min_isr_partitions and isr == min_isr)
     )
 
 
@@ -374,7 +341,7 @@ def _print_topic(
             f"Topic: {topic.name}{topic_id}\tPartitionCount: {len(topic.partitions)}"
             f"\tReplicationFactor: {replicas}\tConfigs: {text}"
         )
-    if options.with_overrides:
+    if options.topics_with_overrides:
         return
     for partition in partitions:
         click.echo(

@@ -30,7 +30,7 @@ from .upkeep import Upkeep
 if TYPE_CHECKING:
     from ..group.group import Group
     from ..group.offset_commits import CommitCallback
-    from ..security.secured import Secured
+    from ..security.secured import ConnectionSecurity
 
 __all__ = ["Consumer", "RebalanceListener"]
 
@@ -73,7 +73,7 @@ class Consumer(ConsumerBase):
         retry_backoff_max_ms: float = 1_000,
         metadata_max_age_ms: float = 300_000,
         receive_buffer_bytes: int = -1,
-        security: "Secured | Mapping[str, str] | None" = None,
+        security: "ConnectionSecurity | Mapping[str, str] | None" = None,
     ) -> None:
         """``enable_auto_commit`` defaults to True with a ``group_id``, to False without. Raises ConfigurationError."""
         self._group_config = group_config(
@@ -332,13 +332,13 @@ class Consumer(ConsumerBase):
         The task and the callback get the result; RetriableCommitError means that a retry may succeed.
         Raises ConfigurationError without a group.
         """
-        wanted = self._subscription.consumed() if offsets is None else to_commit(offsets)
-        return self._started_group().commits.commit_async(wanted, callback)
+        positions = self._subscription.consumed() if offsets is None else to_commit(offsets)
+        return self._started_group().commits.commit_async(positions, callback)
 
     async def committed(self, *partitions: TopicPartition) -> dict[TopicPartition, OffsetAndMetadata]:
         """The group's committed offsets of the partitions (default: all assigned), as far as they have one."""
-        wanted = [TopicPartition(*partition) for partition in partitions] or list(self._subscription.assigned)
-        return await self._started_group().fetch_committed(wanted)
+        chosen = [TopicPartition(*partition) for partition in partitions] or list(self._subscription.assigned)
+        return await self._started_group().fetch_committed(chosen)
 
     def group_metadata(self) -> GroupMetadata:
         """The consumer's group, member id and generation, for a producer's ``send_offsets_to_transaction``."""

@@ -89,7 +89,9 @@ class CountedPartition(FetchedPartition):
                 else:  # the position is inside the batch
                     records = iterate_records(self._buffer, header, position)
                     sizes = [
-                        len(one.key or b"") + len(one.value or b"") for one in records if one.offset >= self.next_offset
+                        len(record.key or b"") + len(record.value or b"")
+                        for record in records
+                        if record.offset >= self.next_offset
                     ]
                     count, size = len(sizes), sum(sizes)
                 if count:

@@ -38,12 +38,20 @@ JOIN_GRACE_MS = 5_000
 MEMBERSHIP_LOST = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
 
 
-class Joined(NamedTuple):
+class JoinResult(NamedTuple):
     """The result of a join: the topics in its JoinGroup, the assigned partitions, the assignor."""
 
     topics: frozenset[str]
     partitions: list[TopicPartition]
     strategy: str
+
+
+class PreviousAssignment(NamedTuple):
+    """The assignment of the generation before."""
+
+    strategy: str
+    partitions: list[TopicPartition]
+    generation_id: int
 
 
 class ClassicMembership:
@@ -58,11 +66,11 @@ class ClassicMembership:
         self._config = config
         self._changed = changed
         self._heartbeats = ClassicHeartbeats(cluster, coordinator, config, self)
-        self._joining: asyncio.Task[Joined] | None = None
+        self._joining: asyncio.Task[JoinResult] | None = None
         self._needs_rejoin = True
         self._reason = ""
-        self._previous: tuple[str, list[TopicPartition], int] | None = None
-        """The last assignment (assignor, partitions, generation), which sticky assignors send in their user data."""
+        self._previous: PreviousAssignment | None = None
+        """The last assignment, which sticky assignors send in their user data."""
         self._shared_out: dict[str, int] | None = None
         """On the leader: topic -> number of partitions at the time of the current assignment. None on others."""
         self.member_id = ""
@@ -154,25 +162,25 @@ class ClassicMembership:
         else:
             await handover.revoke(handover.owned)
 
-    async def _complete(self, joined: Joined, topics: frozenset[str], handover: Handover) -> None:
+    async def _complete(self, joined: JoinResult, topics: frozenset[str], handover: Handover) -> None:
         """After a join: revokes the partitions that move to other members, then assigns the new ones.
 
         If it revoked some, it joins again, so that the leader can assign them (KIP-429).
         """
-        self._previous = (joined.strategy, joined.partitions, self.generation_id)
+        self._previous = PreviousAssignment(joined.strategy, joined.partitions, self.generation_id)
         if joined.topics != topics:
             self.rejoin("the subscription changed while joining")
             return
         assigned = set(joined.partitions)
-        going = [partition for partition in handover.owned if partition not in assigned]
-        if going:
-            await handover.revoke(going)
-            self.rejoin(f"{len(going)} partitions are free for others now")
+        revoked = [partition for partition in handover.owned if partition not in assigned]
+        if revoked:
+            await handover.revoke(revoked)
+            self.rejoin(f"{len(revoked)} partitions are free for others now")
         await handover.assign(joined.partitions)
 
     # Joining, in the background
 
-    async def _join(self, topics: frozenset[str], owned: Sequence[TopicPartition]) -> Joined:
+    async def _join(self, topics: frozenset[str], owned: Sequence[TopicPartition]) -> JoinResult:
         """Sends JoinGroup and SyncGroup, with retries, until the member has an assignment."""
         attempts = 0
         while True:
@@ -189,7 +197,7 @@ class ClassicMembership:
                 self._coordinator.forget()
             else:
                 self._heartbeats.start()
-                return Joined(topics, partitions, joined.protocol_name or "")
+                return JoinResult(topics, partitions, joined.protocol_name or "")
             await asyncio.sleep(self._cluster.backoff_s(attempts))
             attempts += 1
 
@@ -229,7 +237,7 @@ class ClassicMembership:
         if not {"sticky", "cooperative-sticky"}.isdisjoint(self._config.strategies):
             from .assignors.sticky_owned import encode_generation, encode_previous_assignment
 
-            strategy, partitions, generation = self._previous or ("", [], -1)
+            strategy, partitions, generation = self._previous or PreviousAssignment("", [], -1)
             if strategy == "sticky":
                 data["sticky"] = encode_previous_assignment(partitions, generation)
             data["cooperative-sticky"] = encode_generation(generation if strategy == "cooperative-sticky" else -1)

@@ -126,20 +126,20 @@ class ConsumerMember:
                 await self._cluster.refresh(self._topics)
             except ClientError as error:
                 logger.warning("the topics of an assignment could not be looked up: %s", error)
-        known = frozenset(one for one in target if one[0] in names)
+        known = frozenset(partition for partition in target if partition[0] in names)
         if known == target:
             self._reconciled = target
         else:
             asyncio.get_running_loop().call_later(self._cluster.backoff_s(0), self._changed)
             if known == self._owned:
                 return
-        wanted = {TopicPartition(names[topic_id], number) for topic_id, number in known}
-        await handover.revoke([partition for partition in handover.owned if partition not in wanted])
+        assigned = {TopicPartition(names[topic_id], number) for topic_id, number in known}
+        await handover.revoke([partition for partition in handover.owned if partition not in assigned])
         if self._lost:
             return
         self._owned = known
         self._wake.set()
-        await handover.assign(sorted(wanted))
+        await handover.assign(sorted(assigned))
 
     # Heartbeats, in the background
 

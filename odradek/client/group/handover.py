@@ -48,31 +48,31 @@ class Handover:
 
     async def revoke(self, partitions: Iterable[TopicPartition]) -> None:
         """Gives partitions up: commits, calls the listener, changes the subscription."""
-        going = list(partitions)
-        if not going:
+        revoked = list(partitions)
+        if not revoked:
             return
         try:
             await self.commit()
-            await self.listener.on_partitions_revoked(going)
+            await self.listener.on_partitions_revoked(revoked)
         finally:
-            self._forget(going)
+            self._forget(revoked)
 
     async def lose(self) -> None:
         """Drops all partitions, which others may own already: calls the listener without a commit."""
-        going = self.owned
-        if not going:
+        lost = self.owned
+        if not lost:
             return
         try:
-            await self.listener.on_partitions_lost(going)
+            await self.listener.on_partitions_lost(lost)
         finally:
-            self._forget(going)
+            self._forget(lost)
 
     async def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Adds partitions to those that the consumer has, and calls the listener with the added ones."""
-        coming = [partition for partition in partitions if partition not in self._subscription.assigned]
-        self._cluster.wanted_topics.update(partition.topic for partition in coming)
-        self._subscription.assign([*self._subscription.assigned, *coming])
-        await self.listener.on_partitions_assigned(coming)
+        added = [partition for partition in partitions if partition not in self._subscription.assigned]
+        self._cluster.wanted_topics.update(partition.topic for partition in added)
+        self._subscription.assign([*self._subscription.assigned, *added])
+        await self.listener.on_partitions_assigned(added)
 
     def _forget(self, partitions: Collection[TopicPartition]) -> None:
         self._subscription.assign([p for p in self._subscription.assigned if p not in partitions])

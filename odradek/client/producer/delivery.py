@@ -37,17 +37,17 @@ def delivery(
     if acks not in ACKS:
         raise ConfigurationError(f"acks is {acks!r}; it can be 'all', 1 or 0")
     is_transactional = transactional_id is not None
-    wanted = enable_idempotence or is_transactional
+    needs_idempotence = enable_idempotence or is_transactional
     reason = "enable_idempotence" if enable_idempotence else "transactional_id"
     if is_transactional and enable_idempotence is False:
         raise ConfigurationError("transactional_id needs enable_idempotence")
-    if wanted and ACKS[acks] != -1:
+    if needs_idempotence and ACKS[acks] != -1:
         raise ConfigurationError(f"{reason} needs acks='all'")
-    if wanted and max_in_flight > MAX_IN_FLIGHT_IN_ORDER:
+    if needs_idempotence and max_in_flight > MAX_IN_FLIGHT_IN_ORDER:
         raise ConfigurationError(f"{reason} needs max_in_flight_requests_per_connection of at most 5")
     if retries < 0:
         raise ConfigurationError(f"retries is {retries}; it must be at least 0")
-    if wanted and not retries:
+    if needs_idempotence and not retries:
         raise ConfigurationError(f"{reason} needs retries of at least 1")
     possible = ACKS[acks] == -1 and max_in_flight <= MAX_IN_FLIGHT_IN_ORDER and retries > 0
     is_idempotent = possible if enable_idempotence is None else enable_idempotence

@@ -38,7 +38,7 @@ from .producer_identity import ProducerIdentity
 from .sender import Sender, SenderConfig
 
 if TYPE_CHECKING:
-    from ..security.secured import Secured
+    from ..security.secured import ConnectionSecurity
     from .transactions import Transactions
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class Producer:
         partitioner_adaptive_partitioning_enable: bool = True,
         transactional_id: str | None = None,
         transaction_timeout_ms: int = 60_000,
-        security: "Secured | Mapping[str, str] | None" = None,
+        security: "ConnectionSecurity | Mapping[str, str] | None" = None,
     ) -> None:
         """``enable_idempotence`` is on by default if ``acks`` and ``retries`` allow it. Raises ConfigurationError."""
         settings = delivery(
@@ -282,9 +282,11 @@ class Producer:
         ``group`` is the consumer's ``group_metadata()``. With a group id only, the coordinator cannot refuse offsets of
         a consumer that has lost its partitions. Raises KafkaError.
         """
-        wanted = {p: OffsetAndMetadata(offset) if isinstance(offset, int) else offset for p, offset in offsets.items()}
+        positions = {
+            p: OffsetAndMetadata(offset) if isinstance(offset, int) else offset for p, offset in offsets.items()
+        }
         metadata = GroupMetadata(group) if isinstance(group, str) else group
-        await self._transactional().send_offsets(wanted, metadata)
+        await self._transactional().send_offsets(positions, metadata)
 
     async def commit_transaction(self) -> None:
         """Sends the queued records, waits for their acknowledgement and commits the transaction.

@@ -31,10 +31,27 @@ from ..types import RecordMetadata, TopicPartition
 from .accumulator import Accumulator
 from .batches import ProducerBatch, QueuedValues, SharedDelivery
 from .delivery import Delivery
-from .produce_errors import LOST_SEQUENCE, REFRESH_ON
 from .produce_requests import answers_by_partition, encoded_batch, topic_data
 from .producer_identity import ProducerIdentity
 from .sender_turns import SenderTurns
+
+REFRESH_ON = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.NETWORK_EXCEPTION,
+    }
+)
+"""Errors after which the metadata is refreshed (Java's InvalidMetadataException)."""
+LOST_SEQUENCE = frozenset({ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER})
+"""Errors if the broker has no state of the producer, or misses batches before this one."""
+
 
 TOPIC_IDS_SINCE = 13
 

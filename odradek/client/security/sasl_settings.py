@@ -60,9 +60,12 @@ def sasl_settings(texts: Mapping[str, str]) -> ClientSasl:
         module = jaas.parse_module(text)
     except jaas.JaasError as error:
         raise ConfigurationError(f"{JAAS_KEY}: {error}") from None
-    wanted = MODULES[mechanism]
-    if module.name.removeprefix("org.apache.kafka.shaded.") not in (wanted, f"org.apache.kafka.shaded.{wanted}"):
-        raise ConfigurationError(f"{JAAS_KEY}: {mechanism} needs the login module {wanted}, not {module.name}")
+    module_class = MODULES[mechanism]
+    if module.name.removeprefix("org.apache.kafka.shaded.") not in (
+        module_class,
+        f"org.apache.kafka.shaded.{module_class}",
+    ):
+        raise ConfigurationError(f"{JAAS_KEY}: {mechanism} needs the login module {module_class}, not {module.name}")
     if mechanism != OAUTHBEARER:
         for option in ("username", "password"):
             if option not in module.options:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .login import Logins
 
 
-class Secured:
+class ConnectionSecurity:
     """TLS context and SASL logins, created once for each client; None if it has none. Raises ConfigurationError."""
 
     def __init__(self, security: Security) -> None:
@@ -28,10 +28,10 @@ class Secured:
             self.logins = login.Logins(security)
 
 
-def secured_of(properties: Mapping[str, str], token_provider: TokenProvider | None = None) -> Secured | None:
+def secured_of(properties: Mapping[str, str], token_provider: TokenProvider | None = None) -> ConnectionSecurity | None:
     """The security objects for Kafka's properties; None for PLAINTEXT. Raises ConfigurationError, which names the key.
 
     ``token_provider`` returns the tokens for OAUTHBEARER, instead of a token endpoint.
     """
     security = security_of(properties, token_provider)
-    return None if security is None else Secured(security)
+    return None if security is None else ConnectionSecurity(security)

@@ -113,8 +113,8 @@ def confirmed(assignment: Assignment, found: Sequence[Finding]) -> list[Finding]
             break  # the finding comes from the metadata of another directory
         replicas = find_partitions(assignment.directory, assignment.topics)
         paths = {(replica.topic, replica.partition): replica.path for replica in replicas}
-        still = {_key(one) for one in assignment.findings(metadata, paths)}
-        found = [one for one in found if _key(one) in still]
+        still = {_key(finding) for finding in assignment.findings(metadata, paths)}
+        found = [finding for finding in found if _key(finding) in still]
     return list(found)
 
 

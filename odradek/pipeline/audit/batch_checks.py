@@ -5,7 +5,6 @@ LeaderEpochFileCache.
 """
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy
 
@@ -16,7 +15,7 @@ from odradek.storage.files.file_names import LEADER_EPOCH_CHECKPOINT
 
 from ..decode.spans import Int64s
 from ..directories.file_access import PathFiles
-from .chunk_batches import CODECS, KNOWN_ATTRIBUTES, TRANSACTIONAL, ChunkBatches
+from .chunk_batches import CODECS, KNOWN_ATTRIBUTES, TRANSACTIONAL, BatchLocation, ChunkBatches
 from .tasks import AuditTask, DayVolume, PartitionReport
 from .whole_files import report_refusal
 
@@ -36,7 +35,7 @@ class BatchChecks:
         self._task = task
         self._report = report
         self._epoch = -1
-        self._first_gap: tuple[Path, int, int] | None = None
+        self._first_gap: BatchLocation | None = None
         self._greatest_time = -1
         self._append_time = -1
         self._codecs: set[int] = set()
@@ -100,7 +99,7 @@ class BatchChecks:
         if self._first_gap is None and (is_gap | is_hole).any():
             first = int(numpy.flatnonzero(is_gap | is_hole)[0])
             offset = int(before[first] if is_gap[first] else bases[first])
-            self._first_gap = (batches.segment.path, int(batches.places[first]), offset)
+            self._first_gap = BatchLocation(str(batches.segment.path), int(batches.places[first]), offset)
         self.gap_numbers = self._report.offset_gaps + numpy.cumsum(is_gap)
         self._report.offset_gaps += int(is_gap.sum()) + int(is_hole.sum())
         self.next_offset = max(self.next_offset, int(lasts.max()) + 1)

@@ -3,6 +3,8 @@
 Pure. Every column has one number for each batch.
 """
 
+from typing import NamedTuple
+
 from odradek.protocol.records.batch import MAGIC
 from odradek.protocol.records.compression import CompressionType
 
@@ -14,6 +16,14 @@ from .tasks import PartitionReport
 TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x10, 0x20, 0x40
 KNOWN_ATTRIBUTES = 0x7F
 CODECS = len(CompressionType)
+
+
+class BatchLocation(NamedTuple):
+    """Where a batch is: the path of its segment, the position in bytes, and the first offset that matters."""
+
+    file: str
+    position: int
+    offset: int
 
 
 class ChunkBatches:

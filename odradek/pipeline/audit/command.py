@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..command_line import interruptible, path_on_disk, time_ms
+from ..command_line import add_arguments, argument, interruptible, parse, path_on_disk, time_ms
 from ..directories.file_access import check_reachable, path_of
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL, SPARK
@@ -31,10 +31,53 @@ class _ListFindings(argparse.Action):
     """Prints the catalogue and ends, as --help does."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from .documentation import catalogue_text
+        from .findings import catalogue_text
 
         print(catalogue_text(), end="")
         parser.exit()
+
+
+class AuditArguments(NamedTuple):
+    """The arguments of ``odradek audit``."""
+
+    directories: list[str] = argument(nargs="+", metavar="DIR", help="log directories (log.dirs), or their URLs")
+    output: Path | None = argument(
+        "--output", metavar="OUT", type=path_on_disk, help="a directory for tables and report"
+    )
+    engine: str | None = argument(
+        "--engine",
+        choices=ENGINES,
+        help="local: processes on this host (default for one DIR); spark: tasks of a cluster (default for several)",
+    )
+    format: list[str] | None = argument(
+        "--format",
+        action="append",
+        choices=("parquet", "jsonl", "html"),
+        help="what to write to OUT; may be repeated (default: parquet and html)",
+    )
+    topic: list[str] | None = argument("--topic", action="append", help="only this topic; may be repeated")
+    level: str = argument(
+        "--level",
+        choices=("batches", "records"),
+        default="records",
+        help="batches: headers and CRCs, and only records of groups; records (default): all records",
+    )
+    now: int | None = argument(
+        "--now",
+        type=time_ms,
+        metavar="TIME",
+        help="the current time for the checks (default: when each directory was last in use)",
+    )
+    at: int | None = argument("--at", type=time_ms, metavar="TIME", help="show groups and lag as of this moment")
+    fail_on: str = argument(
+        "--fail-on", choices=FAIL_ON, default="warning", help="the lowest severity that changes the exit code"
+    )
+    ignore: list[str] = argument(
+        "--ignore", action="append", default=[], metavar="FINDING", help="do not report this finding; may be repeated"
+    )
+    list_findings: None = argument(
+        "--list-findings", action=_ListFindings, nargs=0, help="print the catalogue of findings, and exit"
+    )
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,49 +87,14 @@ def parser() -> argparse.ArgumentParser:
         description="Checks log directories of Odradek or Kafka: batches, offsets, indexes, checkpoints, groups.",
         epilog="Exit code: 0 nothing wrong, 1 warnings, 2 errors, 3 the audit failed.",
     )
-    options.add_argument("directories", nargs="+", metavar="DIR", help="log directories (log.dirs), or their URLs")
-    options.add_argument("--output", metavar="OUT", type=path_on_disk, help="a directory for tables and report")
-    options.add_argument(
-        "--engine",
-        choices=ENGINES,
-        help="local: processes on this host (default for one DIR); spark: tasks of a cluster (default for several)",
-    )
-    options.add_argument(
-        "--format",
-        action="append",
-        choices=("parquet", "jsonl", "html"),
-        help="what to write to OUT; may be repeated (default: parquet and html)",
-    )
-    options.add_argument("--topic", action="append", help="only this topic; may be repeated")
-    options.add_argument(
-        "--level",
-        choices=("batches", "records"),
-        default="records",
-        help="batches: headers and CRCs, and only records of groups; records (default): all records",
-    )
-    options.add_argument(
-        "--now",
-        type=time_ms,
-        metavar="TIME",
-        help="the current time for the checks (default: when each directory was last in use)",
-    )
-    options.add_argument("--at", type=time_ms, metavar="TIME", help="show groups and lag as of this moment")
-    options.add_argument(
-        "--fail-on", choices=FAIL_ON, default="warning", help="the lowest severity that changes the exit code"
-    )
-    options.add_argument(
-        "--ignore", action="append", default=[], metavar="FINDING", help="do not report this finding; may be repeated"
-    )
-    options.add_argument(
-        "--list-findings", action=_ListFindings, nargs=0, help="print the catalogue of findings, and exit"
-    )
+    add_arguments(options, AuditArguments)
     return options
 
 
 @interruptible("audit", "nothing was written")
 def audit(arguments: Sequence[str]) -> int:
     """Runs the command; the exit code follows the worst finding."""
-    options = parser().parse_args(arguments)
+    options = parse(parser(), AuditArguments, arguments)
     try:
         return run(options)
     except (EngineError, OSError) as error:
@@ -96,7 +104,7 @@ def audit(arguments: Sequence[str]) -> int:
     return NOT_DONE
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: AuditArguments) -> int:
     """Audits, writes the output and prints the summary. Raises EngineError, OSError, ImportError."""
     from .findings import CHECKS
 
@@ -113,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
     return exit_code(result.findings, options.fail_on)
 
 
-def _audit(options: argparse.Namespace) -> tuple["AuditResult", list[Path]]:
+def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:
     """Returns the result and the files written. Imports the writers only if there is an output."""
     from .job import audit_directories
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .catalogue_directory import DIRECTORY_CHECKS
 from .catalogue_groups import GROUP_CHECKS
 from .catalogue_log import LOG_CHECKS
-from .check import Check
+from .check import Check, Severity
 
 CHECKS: dict[str, Check] = LOG_CHECKS | DIRECTORY_CHECKS | GROUP_CHECKS
 """Every check by the name of its findings."""
@@ -42,3 +42,29 @@ def first_of_each_name(findings: Iterable[Finding]) -> list[Finding]:
         count = found.occurrences if known is None else known.occurrences + found.occurrences
         first[found.name] = (known or found)._replace(occurrences=count)
     return list(first.values())
+
+
+_HEADINGS = {
+    "Logs, indexes, checkpoints, directories, replicas": LOG_CHECKS | DIRECTORY_CHECKS,
+    "Groups and committed offsets": GROUP_CHECKS,
+}
+
+
+def catalogue_text() -> str:
+    """The catalogue as Markdown, for docs/audit-findings.md and ``odradek audit --list-findings``.
+
+    It has a table for each severity of each catalogue, with the names in order.
+    """
+    lines = []
+    for heading, checks in _HEADINGS.items():
+        lines += [f"### {heading}", ""]
+        for severity in sorted(Severity, reverse=True):
+            lines += _table(severity, {name: check for name, check in checks.items() if check.severity is severity})
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(severity: Severity, checks: dict[str, Check]) -> list[str]:
+    if not checks:
+        return []
+    rows = [f"| `{name}` | {check.meaning} | {check.action} |" for name, check in sorted(checks.items())]
+    return [f"| {severity.name.lower()} | meaning | what to do |", "|---|---|---|", *rows, ""]

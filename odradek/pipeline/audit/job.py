@@ -6,8 +6,12 @@ Never writes to log directories and takes no lock: it reads a running broker's f
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
+from odradek.storage.errors import CorruptCheckpointError
+from odradek.storage.files.meta_properties import read_meta_properties, read_partition_metadata
+
+from ..directories.file_access import PathFiles
 from ..engine.engines import run_tasks
 from ..engine.job import Job
 from .assignment import confirmed
@@ -16,9 +20,6 @@ from .plan import AuditOptions, plan_audit
 from .portions import Portion, audit_portion, portions_of
 from .result import AuditResult
 from .tasks import RECORDS, AuditTask, PartitionReport, sum_of_days
-
-if TYPE_CHECKING:
-    pass
 
 _SKEW_PARTITIONS, _SKEW_BYTES = 3, 1 << 20
 
@@ -91,7 +92,6 @@ def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], en
 
     Replicas are compared only if cluster id and topic id are the same: a topic that was created again has another id.
     """
-    from .identities import broker_of, topic_id_of
     from .replicas import AuditedReplica, ReplicaTask, compare_replicas
 
     brokers = {directory: broker_of(directory) for directory in {task.directory for task in tasks}}
@@ -128,3 +128,27 @@ def _skewed(reports: Sequence[PartitionReport]) -> list[Finding]:
         detail = f"{report.size} bytes, half of the topic's {len(sizes)} partitions have {median} or less"
         found.append(Finding("partition-skew", topic, report.partition, path, -1, -1, detail))
     return found
+
+
+class DirectoryOwner(NamedTuple):
+    """The cluster id and the node id in `meta.properties`."""
+
+    cluster_id: str | None
+    node_id: int | None
+
+
+def broker_of(directory: Path) -> DirectoryOwner:
+    """The owner of a log directory."""
+    try:
+        meta = read_meta_properties(PathFiles(), directory)
+    except (CorruptCheckpointError, OSError):
+        meta = None
+    return DirectoryOwner(None, None) if meta is None else DirectoryOwner(meta.cluster_id, meta.node_id)
+
+
+def topic_id_of(partition: Path) -> bytes | None:
+    """The topic id in `partition.metadata`."""
+    try:
+        return read_partition_metadata(PathFiles(), partition)
+    except (CorruptCheckpointError, OSError):
+        return None

@@ -73,11 +73,11 @@ def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport])
             is_changed = True
         if is_changed:
             continue
-        serious = {_key(one) for one in report.findings if one.check.severity is not Severity.INFO}
+        serious = {_key(finding) for finding in report.findings if finding.check.severity is not Severity.INFO}
         if not serious or not task.is_live or serious <= seen:
             return report
         if is_last:
-            report.findings = [one for one in report.findings if _key(one) not in serious - seen]
+            report.findings = [finding for finding in report.findings if _key(finding) not in serious - seen]
             return report
         seen = serious
     return note(task, "partition-changing", f"files were replaced during each of {MOST_RESTARTS + 1} readings")

@@ -15,7 +15,7 @@ from ..decode.damage import Damage
 from ..decode.records import DecodedRecords, walk_chunk
 from ..decode.spans import RECORD_COLUMNS, Int64s, Spans, WalkedRecords
 from ..engine.compiled import IS_COMPILED
-from .chunk_batches import CODECS, DELETE_HORIZON, ChunkBatches
+from .chunk_batches import CODECS, DELETE_HORIZON, BatchLocation, ChunkBatches
 from .key_tables import Hashes, KeyCounts, KeySet, hash_keys
 from .tasks import AuditTask, PartitionReport
 
@@ -40,7 +40,7 @@ class RecordChecks:
         self._clean_keys = KeySet()
         self._clean: list[tuple[Hashes, Int64s, Int64s]] = []
         self._late_tombstones = 0
-        self._late_place: tuple[str, int, int] | None = None
+        self._late_place: BatchLocation | None = None
         self._decoded_size = 0
         self._part_offset, self._part_time = -1, _LEAST_TIME
         self._is_compressed = False
@@ -150,7 +150,7 @@ class RecordChecks:
         self._late_tombstones += len(late)
         if len(late) and self._late_place is None:
             place = int(batches.places[rows.batches[late[0]]])
-            self._late_place = (str(batches.segment.path), place, int(rows.offsets[late[0]]))
+            self._late_place = BatchLocation(str(batches.segment.path), place, int(rows.offsets[late[0]]))
 
     def close(self) -> None:
         """Adds the figures and findings that need the whole log."""

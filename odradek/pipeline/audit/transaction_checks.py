@@ -17,7 +17,7 @@ from odradek.storage.files.file_names import TRANSACTION_INDEX_SUFFIX, segment_p
 from odradek.storage.segment.transaction_index import TransactionIndex
 
 from ..directories.log_directories import SegmentFile
-from .chunk_batches import TRANSACTIONAL, ChunkBatches
+from .chunk_batches import TRANSACTIONAL, BatchLocation, ChunkBatches
 from .tasks import AuditTask, PartitionReport
 from .whole_files import read_whole
 
@@ -30,7 +30,7 @@ older ones within seconds."""
 class _OngoingTransaction:
     """An open transaction: file, position and offset of its first batch, and data about all of its batches.
 
-    `kept`: file, position and offset of its first batch that still has records.
+    `kept`: its first batch that still has records.
     """
 
     file: str
@@ -38,7 +38,7 @@ class _OngoingTransaction:
     first_offset: int
     epoch: int
     last_timestamp: int
-    kept: tuple[str, int, int] | None
+    kept: BatchLocation | None
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ class TransactionChecks:
             found = self._open[producer_id] = _OngoingTransaction(*place, epoch, -1, None)
         found.last_timestamp = max(found.last_timestamp, int(batches.max_timestamps[index]))
         if found.kept is None and batches.counts[index] > 0:
-            found.kept = (str(batches.segment.path), int(batches.places[index]), offset)
+            found.kept = BatchLocation(str(batches.segment.path), int(batches.places[index]), offset)
 
     def _read_marker(self, batches: ChunkBatches, index: int, producer_id: int, offset: int) -> None:
         from odradek.storage.producers.transaction_markers import (
@@ -118,7 +118,7 @@ class TransactionChecks:
         if is_commit:
             return
         self._aborts[offset] = _Abort(producer_id, -1 if ended is None else ended.first_offset)
-        if ended is not None and ended.kept is not None and ended.kept[2] < self._cleaned_to:
+        if ended is not None and ended.kept is not None and ended.kept.offset < self._cleaned_to:
             file, place, first = ended.kept
             detail = (
                 f"producer {producer_id} aborted its transaction at offset {offset}; the log is cleaned "

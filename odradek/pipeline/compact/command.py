@@ -5,12 +5,13 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 
-from ..command_line import interruptible, parse_size, path_on_disk
+from ..command_line import add_arguments, argument, interruptible, parse, parse_size, path_on_disk
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL
 from ..engine.job import EngineError, EngineMissingError
@@ -33,6 +34,46 @@ def size(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+class CompactArguments(NamedTuple):
+    """The arguments of ``odradek compact``."""
+
+    directory: Path = argument(metavar="DIR", type=path_on_disk, help="a log directory (log.dirs)")
+    topic: list[str] = argument(
+        "--topic",
+        action="append",
+        default=[],
+        help="only this topic; may be repeated (default: all whose cleanup.policy in DIR's metadata has compact)",
+    )
+    partition: list[int] = argument(
+        "--partition", type=int, action="append", default=[], help="only this partition; may be repeated"
+    )
+    dry_run: bool = argument("--dry-run", action="store_true", help="show what a run would free; nothing is changed")
+    config: list[str] = argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a topic config that the metadata in DIR does not have, such as delete.retention.ms; may be repeated",
+    )
+    now: int | None = argument("--now", type=int, metavar="MS", help="the current time, ms since 1970 (default: now)")
+    memory: int | None = argument(
+        "--memory",
+        type=size,
+        metavar="SIZE",
+        help="memory for keys, per partition (default: 256m); with more keys the log is read more than once",
+    )
+    throttle: int | None = argument(
+        "--throttle",
+        type=size,
+        metavar="SIZE",
+        help="maximum bytes read and written per second, such as 50m; cleans one partition at a time",
+    )
+    engine: str = argument("--engine", choices=ENGINES, default=LOCAL, help="where the partitions are cleaned")
+    json: bool = argument(
+        "--json", action="store_true", help="print one JSON object for each partition instead of the table"
+    )
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of ``odradek compact``."""
     options = argparse.ArgumentParser(
@@ -41,41 +82,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="Rules, offsets and files are those of Kafka's own cleaner. For directories of Odradek and of Kafka. "
         "Exit code: 0 done, 1 a partition was left unchanged (with the reason), 3 nothing was started.",
     )
-    options.add_argument("directory", metavar="DIR", type=path_on_disk, help="a log directory (log.dirs)")
-    options.add_argument(
-        "--topic",
-        action="append",
-        default=[],
-        help="only this topic; may be repeated (default: all whose cleanup.policy in DIR's metadata has compact)",
-    )
-    options.add_argument(
-        "--partition", type=int, action="append", default=[], help="only this partition; may be repeated"
-    )
-    options.add_argument("--dry-run", action="store_true", help="show what a run would free; nothing is changed")
-    options.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a topic config that the metadata in DIR does not have, such as delete.retention.ms; may be repeated",
-    )
-    options.add_argument("--now", type=int, metavar="MS", help="the current time, ms since 1970 (default: now)")
-    options.add_argument(
-        "--memory",
-        type=size,
-        metavar="SIZE",
-        help="memory for keys, per partition (default: 256m); with more keys the log is read more than once",
-    )
-    options.add_argument(
-        "--throttle",
-        type=size,
-        metavar="SIZE",
-        help="maximum bytes read and written per second, such as 50m; cleans one partition at a time",
-    )
-    options.add_argument("--engine", choices=ENGINES, default=LOCAL, help="where the partitions are cleaned")
-    options.add_argument(
-        "--json", action="store_true", help="print one JSON object for each partition instead of the table"
-    )
+    add_arguments(options, CompactArguments)
     return options
 
 
@@ -84,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
 )
 def compact(arguments: Sequence[str]) -> int:
     """Runs the command. Returns 0: done, 1: a partition was left unchanged, 3: nothing was started."""
-    options = parser().parse_args(arguments)
+    options = parse(parser(), CompactArguments, arguments)
     # Imported here: `--help` and wrong usage do not need them.
     from rich.console import Console
 
@@ -129,7 +136,7 @@ def in_words(progress: "CompactionProgress") -> str:
     return f"compacting … {partitions}, {decimal(progress.bytes_done)} of {decimal(progress.bytes)}"
 
 
-def _order(options: argparse.Namespace, progress: "Callable[[CompactionProgress], None]") -> "CompactionOrder":
+def _order(options: CompactArguments, progress: "Callable[[CompactionProgress], None]") -> "CompactionOrder":
     from .partition_job import DEFAULT_MAP_BYTES
     from .plan import CompactionOrder
 
@@ -138,7 +145,7 @@ def _order(options: argparse.Namespace, progress: "Callable[[CompactionProgress]
         options.now if options.now is not None else clock_ms(),
         tuple(dict.fromkeys(options.topic)),
         tuple(options.partition),
-        dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in options.config),
+        {key: value for key, _, value in (pair.partition("=") for pair in options.config)},
         options.memory or DEFAULT_MAP_BYTES,
         options.throttle or float("inf"),
         options.dry_run,
@@ -176,11 +183,11 @@ def show(outcomes: "Sequence[PartitionOutcome]", *, is_dry_run: bool) -> None:
 def _figures(outcomes: "Iterable[PartitionOutcome]") -> list[str]:
     """Segments, bytes, records, rounds and the part of the bytes that was freed, of one partition or of several."""
     done = list(outcomes)
-    before, after = sum(one.bytes_before for one in done), sum(one.bytes_after for one in done)
+    before, after = sum(outcome.bytes_before for outcome in done), sum(outcome.bytes_after for outcome in done)
     return [
-        f"{sum(one.segments_before for one in done)} -> {sum(one.segments_after for one in done)}",
+        f"{sum(outcome.segments_before for outcome in done)} -> {sum(outcome.segments_after for outcome in done)}",
         f"{before} -> {after}",
-        f"{sum(one.records_before for one in done)} -> {sum(one.records_after for one in done)}",
-        str(sum(one.rounds for one in done)),
+        f"{sum(outcome.records_before for outcome in done)} -> {sum(outcome.records_after for outcome in done)}",
+        str(sum(outcome.rounds for outcome in done)),
         f"{(before - after) / before:.0%}" if before else "-",
     ]

@@ -13,7 +13,7 @@ from odradek.protocol.records.record import Record
 from odradek.storage.compaction.batch_chunk import BatchChunk
 from odradek.storage.compaction.batch_records import record_windows
 from odradek.storage.compaction.offset_map import KeyLimit, KeyRange
-from odradek.storage.compaction.plain_steps import SIFT_LIMITS, SiftLimits
+from odradek.storage.compaction.plain_steps import FILTER_LIMITS, FilterLimits
 
 from ..decode.spans import Bytes, Flags
 from .key_table import (
@@ -50,13 +50,13 @@ class CompiledOffsetMap:
         limit: KeyLimit,
         key_range: KeyRange,
         seed: int,
-        sift_limits: SiftLimits = SIFT_LIMITS,
+        filter_limits: FilterLimits = FILTER_LIMITS,
         walk_limits: WalkLimits = WALK_LIMITS,
     ) -> None:
         self.key_range = key_range
         self.latest_offset = -1
         self._limit = limit
-        self._sift_limits = sift_limits
+        self._filter_limits = filter_limits
         self._walk_limits = walk_limits
         self._limit_words = min(limit.size // 8, MAX_WORDS)
         self._seed = numpy.uint64(seed)
@@ -122,7 +122,7 @@ class CompiledOffsetMap:
     def _put_plain(self, chunk: BatchChunk, batches: Sequence[int], numbers: range, start_offset: int) -> int:
         """Puts adjacent batches that only Python can decode. Returns the number of batches that fitted."""
         for taken, number in enumerate(numbers):
-            for records in record_windows(chunk, batches[number], self._sift_limits.records_held):
+            for records in record_windows(chunk, batches[number], self._filter_limits.records_held):
                 packed = pack(records)
                 if self._put_rows(packed.payload, packed.rows, start_offset) is not None:
                     self.advance_to(int(self._state[LAST_OFFSET]))

@@ -30,10 +30,10 @@ from odradek.storage.compaction.batch_chunk import BatchChunk
 from odradek.storage.compaction.batch_records import record_windows
 from odradek.storage.compaction.offset_map import KeyLimit, KeyRange, OffsetMap
 from odradek.storage.compaction.plain_steps import (
-    SIFT_LIMITS,
+    FILTER_LIMITS,
+    FilterLimits,
     PlainRebuilt,
-    PlainSifting,
-    SiftLimits,
+    PlainRecordFilter,
     latest_in_dictionary,
 )
 from odradek.storage.compaction.record_marks import RecordMarks
@@ -61,31 +61,31 @@ class CompiledSteps:
     def __init__(
         self,
         seed: int | None = None,
-        sift_limits: SiftLimits = SIFT_LIMITS,
+        filter_limits: FilterLimits = FILTER_LIMITS,
         walk_limits: WalkLimits = WALK_LIMITS,
     ) -> None:
-        """`seed`: the seed of the key hashes; random by default, fixed in tests. `sift_limits`: of the batches that are
-        left to the plain steps."""
-        self._sift_limits = sift_limits
+        """`seed`: the seed of the key hashes; random by default, fixed in tests. `filter_limits`: for the batches that
+        are left to the plain steps."""
+        self._filter_limits = filter_limits
         self._walk_limits = walk_limits
         self._seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed
         numpy.empty(KEPT_BYTES, dtype=numpy.uint8)  # freed at once, see KEPT_BYTES
 
     def offset_map(self, limit: KeyLimit, key_range: KeyRange) -> OffsetMap:
         """An empty map."""
-        return CompiledOffsetMap(limit, key_range, self._seed, self._sift_limits, self._walk_limits)
+        return CompiledOffsetMap(limit, key_range, self._seed, self._filter_limits, self._walk_limits)
 
     def indexes(self, base_offset: int, index_interval_bytes: int) -> CompiledIndexes:
         """The empty indexes of a new segment."""
         return CompiledIndexes(base_offset, index_interval_bytes)
 
-    def sift(
+    def filter_records(
         self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput
-    ) -> "CompiledSifting | PlainSifting":
+    ) -> "CompiledRecordFilter | PlainRecordFilter":
         """Decides for each record of the first of these batches whether it stays."""
         if chunk.is_converted:  # messages of format 0 and 1 have rules of their own
-            return PlainSifting(chunk, batches, order, self._sift_limits, _latest_among)
-        return CompiledSifting(chunk, batches, order, self._sift_limits, self._walk_limits)
+            return PlainRecordFilter(chunk, batches, order, self._filter_limits, _latest_among)
+        return CompiledRecordFilter(chunk, batches, order, self._filter_limits, self._walk_limits)
 
     def mark(self, chunk: BatchChunk, batches: Sequence[int], offset_map: OffsetMap, marks: RecordMarks) -> None:
         """Marks each record whose key is in the map's range, unless the map has a later record of that key."""
@@ -99,23 +99,23 @@ class CompiledSteps:
             set_marks(numpy.frombuffer(marks.bits, dtype=numpy.uint8), numbers, walked.bounds, is_latest & is_held)
             for number in numpy.flatnonzero(~walked.is_walked).tolist():
                 first_record = first_records[some[number]]
-                for records in record_windows(chunk, some[number], self._sift_limits.records_held):
+                for records in record_windows(chunk, some[number], self._filter_limits.records_held):
                     latest, held = offset_map.find(pack(records))
                     for record in numpy.flatnonzero(latest & held).tolist():
                         marks.set(first_record + record)
                     first_record += len(records)
 
 
-class CompiledSifting:
-    """The Sifting of some batches: decides in compiled loops which of their records stay."""
+class CompiledRecordFilter:
+    """The record filter of some batches: decides in compiled loops which of their records stay."""
 
     __slots__ = (
         "_batches",
         "_chunk",
+        "_filter_limits",
         "_kept",
         "_order",
         "_outcomes",
-        "_sift_limits",
         "_stays",
         "_walked",
         "outcomes",
@@ -127,11 +127,11 @@ class CompiledSifting:
         chunk: BatchChunk,
         batches: Sequence[int],
         order: RetentionInput,
-        sift_limits: SiftLimits,
+        filter_limits: FilterLimits,
         walk_limits: WalkLimits,
     ) -> None:
         self._chunk = chunk
-        self._sift_limits = sift_limits
+        self._filter_limits = filter_limits
         self._order = order
         self._walked = walk(chunk, batches, walk_limits)
         self._batches = batches = batches[: len(self._walked.is_walked)]
@@ -148,7 +148,7 @@ class CompiledSifting:
         for number in numpy.flatnonzero(~is_walked).tolist():
             plain = self._plain(number)
             [self.outcomes[number]] = plain.outcomes
-            self.total = RetentionCounts(*(one + other for one, other in zip(self.total, plain.total, strict=True)))
+            self.total = RetentionCounts(*(count + other for count, other in zip(self.total, plain.total, strict=True)))
 
     def _is_latest(self, latest: Latest) -> Flags:
         """A flag for each row: whether it is the latest record of its key."""
@@ -161,9 +161,9 @@ class CompiledSifting:
         read_marks(numpy.frombuffer(latest.bits, dtype=numpy.uint8), numbers, self._walked.bounds, is_latest)
         return is_latest
 
-    def _plain(self, number: int) -> PlainSifting:
-        """Sifts one batch that could not be walked, by the plain steps."""
-        return PlainSifting(self._chunk, [self._batches[number]], self._order, self._sift_limits, _latest_among)
+    def _plain(self, number: int) -> PlainRecordFilter:
+        """Filters one batch that could not be walked, by the plain steps."""
+        return PlainRecordFilter(self._chunk, [self._batches[number]], self._order, self._filter_limits, _latest_among)
 
     def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> Rebuilt:
         """Rebuilds the batches with these numbers from the records that stay. Raises InvalidRecordError."""

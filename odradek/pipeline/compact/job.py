@@ -4,11 +4,14 @@ Holds the broker's own lock (.lock) while it may write, so that neither Odradek 
 Source: Kafka's LogCleanerManager (cleaner-offset-checkpoint, written after a partition's last swap).
 """
 
+import fcntl
+import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from odradek.storage.directory.directory_lock import DirectoryLock
+from odradek.storage.directory.directory_lock import LOCK_FILE, DirectoryLock
 from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint, write_offset_checkpoint
 from odradek.storage.files.files import Files
 
@@ -17,7 +20,6 @@ from ..engine.engines import SPARK, finished_tasks, run_tasks
 from ..engine.job import Job
 from .partition_job import CompactionTask, PartitionOutcome, compact_partition
 from .plan import CompactionOrder, CompactionPlan, CompactionProgress, plan_compaction
-from .reach import why_out_of_reach
 
 NAME = "odradek compact"
 
@@ -110,3 +112,27 @@ def _checkpoint(files: Files, directory: Path, outcome: PartitionOutcome, cleane
     offsets = read_offset_checkpoint(files, path)
     offsets[outcome.topic, outcome.partition] = cleaned_up_to
     write_offset_checkpoint(files, path, offsets)
+
+
+def why_out_of_reach(directory: Path) -> str:
+    """Why this process can't work on the log directory that the driver has locked; "" if it can.
+
+    The same path may be another directory on another host. This process tries to lock the directory's lock file. If
+    that fails, the driver holds the lock, so it is the same directory. If it succeeds, it is another one.
+    Source: fcntl's record locks, which NFS 4 carries between hosts.
+    """
+    host = socket.gethostname()
+    try:
+        descriptor = os.open(directory / LOCK_FILE, os.O_RDWR)
+    except OSError as error:
+        return f"{directory} cannot be opened on {host} ({error.strerror}): every executor needs it under this path"
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return ""  # it is held: by the driver
+    finally:
+        os.close(descriptor)
+    return (
+        f"{directory} on {host} is not the directory that was locked here, or its file system does not share locks "
+        "between hosts: use --engine local on the broker's host"
+    )

@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from odradek.protocol.errors import KafkaError
@@ -18,6 +19,8 @@ from odradek.storage.compaction.cleaning import WRITE_CHUNK, PartitionCleaner, R
 from odradek.storage.compaction.grouping import CleanableRange, cleanable_range
 from odradek.storage.compaction.pace import Pace
 from odradek.storage.compaction.partition_facts import PartitionFacts, read_partition
+from odradek.storage.compaction.plain_steps import PlainSteps
+from odradek.storage.compaction.record_steps import RecordSteps
 from odradek.storage.compaction.splitting import split_overflowed_segment
 from odradek.storage.errors import CorruptIndexError
 from odradek.storage.files.files import Files
@@ -26,7 +29,7 @@ from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.swap_files import recover_swap_files
 from odradek.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 
-from .steps import fastest_steps
+from ..engine.compiled import IS_COMPILED
 
 MAX_ROUNDS = 1000
 DEFAULT_MAP_BYTES = 256 << 20
@@ -140,7 +143,7 @@ def _split(
     task: CompactionTask, files: Files, facts: PartitionFacts, error: SegmentOffsetOverflowError, pace: Pace
 ) -> None:
     """Splits the segment with an offset too far from its base offset for the indexes, as Kafka's cleaner does."""
-    segment = [one for one in facts.segments if one.base_offset <= error.offset][-1]
+    segment = [segment for segment in facts.segments if segment.base_offset <= error.offset][-1]
     assert error.offset - segment.base_offset > MAX_RELATIVE_OFFSET, "a group of segments fits into one index"
     recover_swap_files(files, task.directory)  # removes or completes the files of the failed round
     split_overflowed_segment(
@@ -172,3 +175,12 @@ def _range(task: CompactionTask, facts: PartitionFacts, cleaned_up_to: int | Non
         min_compaction_lag_ms=task.config.min_compaction_lag_ms,
         now_ms=task.now_ms,
     )
+
+
+def fastest_steps() -> RecordSteps:
+    """The compiled steps if numba and numpy are installed, else those in Python. Both write the same bytes."""
+    if IS_COMPILED and find_spec("numpy") is not None:
+        from .compiled_steps import CompiledSteps
+
+        return CompiledSteps()
+    return PlainSteps()

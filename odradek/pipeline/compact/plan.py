@@ -76,15 +76,23 @@ def plan_compaction(order: CompactionOrder, files: Files) -> CompactionPlan:
     """
     found = _partitions(order)
     metadata = read_cluster_metadata(order.directory)
-    configs, refusals = _configs(order, metadata, _broker_id(files, order.directory), {one.topic for one in found})
-    chosen = [one for one in found if one.topic in configs]
+    configs, refusals = _configs(
+        order, metadata, _broker_id(files, order.directory), {partition.topic for partition in found}
+    )
+    chosen = [partition for partition in found if partition.topic in configs]
     refused = [
-        PartitionOutcome(one.topic, one.partition, refusals[one.topic]) for one in found if one.topic in refusals
+        PartitionOutcome(partition.topic, partition.partition, refusals[partition.topic])
+        for partition in found
+        if partition.topic in refusals
     ]
-    refused += [PartitionOutcome(one.topic, one.partition, _oddity(one)) for one in chosen if _oddity(one)]
-    chosen = [one for one in chosen if not _oddity(one)]
+    refused += [
+        PartitionOutcome(partition.topic, partition.partition, _oddity(partition))
+        for partition in chosen
+        if _oddity(partition)
+    ]
+    chosen = [partition for partition in chosen if not _oddity(partition)]
     tasks = list(_tasks(order, files, metadata, configs, chosen))
-    return CompactionPlan(tasks, [sum(segment.size for segment in one.segments) for one in chosen], refused)
+    return CompactionPlan(tasks, [sum(segment.size for segment in partition.segments) for partition in chosen], refused)
 
 
 def _oddity(found: PartitionDirectory) -> str:
@@ -108,11 +116,11 @@ def _partitions(order: CompactionOrder) -> list[PartitionDirectory]:
             f"{METADATA_TOPIC} cannot be compacted: controllers replace its older records with snapshots, as in Kafka"
         )
     found = find_partitions(order.directory, order.topics or None)
-    missing = sorted(set(order.topics) - {one.topic for one in found})
+    missing = sorted(set(order.topics) - {partition.topic for partition in found})
     if missing:
         raise LogDirectoryError(f"{order.directory} has no partition of topic '{missing[0]}'")
     if order.partitions:
-        found = [one for one in found if one.partition in order.partitions]
+        found = [partition for partition in found if partition.partition in order.partitions]
         if not found:
             raise LogDirectoryError(f"{order.directory} has no such partition")
     return found

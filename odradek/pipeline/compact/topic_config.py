@@ -54,10 +54,10 @@ def compaction_config(
     return replace(defaults, **values)  # type: ignore[arg-type]
 
 
-def _typed(key: str, text: str, wanted: type) -> object:
-    if wanted is frozenset:
+def _typed(key: str, text: str, config_type: type) -> object:
+    if config_type is frozenset:
         return frozenset(word.strip() for word in text.split(",") if word.strip())
     try:
-        return wanted(text)
+        return config_type(text)
     except ValueError:
         raise ConfigValueError(f"'{text}' is not a valid value for {key}") from None

@@ -41,7 +41,7 @@ class LivingChunk(NamedTuple):
     item: BatchTable | Damage
 
 
-class Absence(StrEnum):
+class AbsenceReason(StrEnum):
     """The reason why requested offsets are missing."""
 
     DELETED = "offsets-lost"
@@ -54,10 +54,10 @@ class Absence(StrEnum):
     """The directory can't be listed any more."""
 
 
-class Absent(NamedTuple):
+class AbsentOffsets(NamedTuple):
     """Offsets `[first_offset, end_offset)` that are missing; `text` begins with the kind and the path."""
 
-    kind: Absence
+    kind: AbsenceReason
     first_offset: int
     end_offset: int
     text: str
@@ -80,7 +80,7 @@ def read_living(
     first_parts: Callable[[], Sequence[LogPart]],
     first_offset: int,
     end_offset: int,
-) -> Iterator[LivingChunk | Absent]:
+) -> Iterator[LivingChunk | AbsentOffsets]:
     """The batches of a partition's directory that have offsets of `[first_offset, end_offset)`.
 
     `first_parts`: the parts that have the offsets, as of the planning of the read. A restart lists the directory again.
@@ -106,7 +106,9 @@ def read_living(
         except OSError as error:
             if not is_gone(error):
                 raise
-    yield reading.absent(Absence.CHANGING, f"files disappeared during each of {MOST_RESTARTS + 1} attempts to read")
+    yield reading.absent(
+        AbsenceReason.CHANGING, f"files disappeared during each of {MOST_RESTARTS + 1} attempts to read"
+    )
 
 
 class _GivenOffsets:
@@ -151,22 +153,22 @@ class _GivenOffsets:
             return None
         return item.from_batch(int(later[0]))
 
-    def absence(self, found: PartitionDirectory | None) -> Absent | None:
+    def absence(self, found: PartitionDirectory | None) -> AbsentOffsets | None:
         """The offsets that the directory lacks, by its current listing; None if it may have the next offset."""
         self.is_restarted = True
         if found is None:
-            return self.absent(Absence.GONE, "the partition was deleted or moved while it was read")
+            return self.absent(AbsenceReason.GONE, "the partition was deleted or moved while it was read")
         if found.fault:
-            return self.absent(Absence.UNREADABLE, found.fault)
+            return self.absent(AbsenceReason.UNREADABLE, found.fault)
         start = found.segments[0].base_offset if found.segments else self.end_offset
         if found.is_changing or start <= self.next_offset:
             return None
         end = min(start, self.end_offset)
-        lost = self.absent(Absence.DELETED, f"retention deleted offsets {self.next_offset} to {end - 1}", end)
+        lost = self.absent(AbsenceReason.DELETED, f"retention deleted offsets {self.next_offset} to {end - 1}", end)
         self.next_offset = end
         return lost
 
-    def absent(self, kind: Absence, reason: str, end: int | None = None) -> Absent:
+    def absent(self, kind: AbsenceReason, reason: str, end: int | None = None) -> AbsentOffsets:
         """The offsets from the next one up to `end`; by default, up to the end of the requested range."""
         text = f"{kind}: {self.path}: {reason}"
-        return Absent(kind, self.next_offset, self.end_offset if end is None else end, text)
+        return AbsentOffsets(kind, self.next_offset, self.end_offset if end is None else end, text)

@@ -24,9 +24,8 @@ from ..engine.compiled import IS_COMPILED
 from . import record_walk, vector_walk
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind
-from .large_batches import damage_of, walk_large
+from .large_batches import USUAL_SIZES, DecodeSizes, damage_of, walk_large
 from .lz4_sections import SectionBuffer, bytes_needed
-from .sizes import USUAL_SIZES, DecodeSizes
 from .spans import FAULTS, RECORD_COLUMNS, Bytes, Flags, Int64s, Sections, WalkedRecords
 
 _LEAST_BASE_OFFSET, _GREATEST_BASE_OFFSET = -(1 << 31), (1 << 63) - 1 - (1 << 31)

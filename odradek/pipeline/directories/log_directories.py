@@ -101,11 +101,11 @@ def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> lis
             and not entry.name.endswith(("-delete", "-future", "-stray"))
             and (parsed := parse_partition_directory(entry.name)) is not None
         ]
-    wanted = None if topics is None else set(topics)
+    only_topics = None if topics is None else set(topics)
     is_formatted = any(entry.name == META_PROPERTIES for entry in entries)
     partitions = []
     for key, path, fault in sorted(candidates):
-        if is_formatted and not (key[0] != METADATA_TOPIC if wanted is None else key[0] in wanted):
+        if is_formatted and not (key[0] != METADATA_TOPIC if only_topics is None else key[0] in only_topics):
             continue
         found = partition_at(key, path, fault)
         if found is not None:
@@ -115,7 +115,9 @@ def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> lis
             f"{directory} is not a Kafka log directory: it has no meta.properties, and no log of a partition"
         )
     return [
-        found for found in partitions if (found.topic != METADATA_TOPIC if wanted is None else found.topic in wanted)
+        found
+        for found in partitions
+        if (found.topic != METADATA_TOPIC if only_topics is None else found.topic in only_topics)
     ]
 
 

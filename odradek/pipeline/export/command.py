@@ -5,9 +5,9 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..command_line import interruptible, path_on_disk, time_ms
+from ..command_line import add_arguments, argument, interruptible, parse, path_on_disk, time_ms
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL, SPARK
 from ..engine.job import EngineError
@@ -30,6 +30,48 @@ _FLAGS = {
 """The data source's options -> the options of this command."""
 
 
+class ExportArguments(NamedTuple):
+    """The arguments of ``odradek export``."""
+
+    directories: list[str] = argument(nargs="+", metavar="DIR", help="log directories (log.dirs), or a partition's")
+    output: Path = argument(
+        "--output", required=True, metavar="OUT", type=path_on_disk, help="an empty or new directory"
+    )
+    overwrite: bool = argument(
+        "--overwrite", action="store_true", help="remove an earlier export of these topics from OUT"
+    )
+    topic: list[str] | None = argument(
+        "--topic", action="append", help="only this topic; may be repeated (default: all except __...)"
+    )
+    engine: str | None = argument(
+        "--engine",
+        choices=ENGINES,
+        help="local: processes on this host (default for one DIR); spark: tasks of a cluster (default for several)",
+    )
+    from_offsets: str | None = argument("--from-offsets", metavar="JSON", help='first offsets: {"topic": {"0": 23}}')
+    to_offsets: str | None = argument("--to-offsets", metavar="JSON", help="end offsets, exclusive, in the same format")
+    from_time: int | None = argument(
+        "--from-time",
+        type=time_ms,
+        metavar="TIME",
+        help="start at the first record at or after this time: ms since 1970, or like 2026-11-21T12:00 (UTC)",
+    )
+    to_time: int | None = argument(
+        "--to-time", type=time_ms, metavar="TIME", help="end before the first record at or after this time"
+    )
+    isolation: str = argument(
+        "--isolation", choices=ISOLATIONS, default=ISOLATIONS[0], help="the same as isolation.level of a consumer"
+    )
+    compression: str = argument(
+        "--compression", choices=CODECS, default=CODECS[0], help="compression of the Parquet files (default: snappy)"
+    )
+    no_headers: bool = argument("--no-headers", action="store_true", help="omit the column headers")
+    split_bytes: str = argument(
+        "--split-bytes", default="128m", metavar="SIZE", help="bytes of the log for one task (default: 128m)"
+    )
+    json: bool = argument("--json", action="store_true", help="print one JSON object instead of the summary")
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of ``odradek export``."""
     options = argparse.ArgumentParser(
@@ -37,46 +79,14 @@ def parser() -> argparse.ArgumentParser:
         description="Writes topics of log directories as Parquet, a directory for each topic and day.",
         epilog="Exit code: 0 all records are exported, 2 damaged batches are missing, 3 the export failed.",
     )
-    options.add_argument("directories", nargs="+", metavar="DIR", help="log directories (log.dirs), or a partition's")
-    options.add_argument("--output", required=True, metavar="OUT", type=path_on_disk, help="an empty or new directory")
-    options.add_argument("--overwrite", action="store_true", help="remove an earlier export of these topics from OUT")
-    options.add_argument(
-        "--topic", action="append", help="only this topic; may be repeated (default: all except __...)"
-    )
-    options.add_argument(
-        "--engine",
-        choices=ENGINES,
-        help="local: processes on this host (default for one DIR); spark: tasks of a cluster (default for several)",
-    )
-    options.add_argument("--from-offsets", metavar="JSON", help='first offsets: {"topic": {"0": 23}}')
-    options.add_argument("--to-offsets", metavar="JSON", help="end offsets, exclusive, in the same format")
-    options.add_argument(
-        "--from-time",
-        type=time_ms,
-        metavar="TIME",
-        help="start at the first record at or after this time: ms since 1970, or like 2026-11-21T12:00 (UTC)",
-    )
-    options.add_argument(
-        "--to-time", type=time_ms, metavar="TIME", help="end before the first record at or after this time"
-    )
-    options.add_argument(
-        "--isolation", choices=ISOLATIONS, default=ISOLATIONS[0], help="the same as isolation.level of a consumer"
-    )
-    options.add_argument(
-        "--compression", choices=CODECS, default=CODECS[0], help="compression of the Parquet files (default: snappy)"
-    )
-    options.add_argument("--no-headers", action="store_true", help="omit the column headers")
-    options.add_argument(
-        "--split-bytes", default="128m", metavar="SIZE", help="bytes of the log for one task (default: 128m)"
-    )
-    options.add_argument("--json", action="store_true", help="print one JSON object instead of the summary")
+    add_arguments(options, ExportArguments)
     return options
 
 
 @interruptible("export", "the output is incomplete (it has no _SUCCESS); use --overwrite to start again")
 def export(arguments: Sequence[str]) -> int:
     """Runs the command. Returns 0: all exported, 2: all except damaged batches, 3: failed."""
-    options = parser().parse_args(arguments)
+    options = parse(parser(), ExportArguments, arguments)
     try:
         return run(options)
     except (EngineError, LogDirectoryError, ValueError, OSError) as error:
@@ -86,7 +96,7 @@ def export(arguments: Sequence[str]) -> int:
     return NOT_DONE
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: ExportArguments) -> int:
     """Exports and prints. Raises EngineError, LogDirectoryError, ValueError, OSError, ImportError."""
     from rich.console import Console
     from rich.progress import Progress
@@ -120,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
     return DAMAGED if result.damage_count else DONE
 
 
-def read_options(options: argparse.Namespace) -> "ReadOptions":
+def read_options(options: ExportArguments) -> "ReadOptions":
     """The options of the data source. Raises ValueError for invalid ones."""
     from ..reading.options import parse_options
 

@@ -14,11 +14,10 @@ from pathlib import Path
 from ..directories.log_directories import find_partitions, refuse_missing
 from ..engine.engines import run_tasks
 from ..engine.job import Job
-from ..reading.options import ReadOptions
-from ..reading.pruning import Pruning
+from ..reading.options import Pruning, ReadOptions
 from ..reading.splits import expand_paths, plan_records
 from .parquet_files import TEMPORARY_SUFFIX
-from .tasks import Exported, ExportTask, export_split
+from .tasks import ExportedSplit, ExportTask, export_split
 
 SUCCESS = "_SUCCESS"
 Progress = Callable[[int, int], None]
@@ -55,7 +54,7 @@ class ExportResult:
     notes: set[str] = field(default_factory=set)
     """Texts about partitions that were deleted while the export ran, which is not damage."""
 
-    def add(self, done: Exported) -> None:
+    def add(self, done: ExportedSplit) -> None:
         """Adds the result of a task."""
         self.rows[done.topic, done.partition] += done.rows
         self.files += done.files
@@ -69,7 +68,9 @@ def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult
     options = order.options
     if options.topics.listed:
         found = (find_partitions(directory, options.topics.listed) for directory in expand_paths(options.paths))
-        refuse_missing(options.topics.listed, (one.topic for some in found for one in some), options.paths)
+        refuse_missing(
+            options.topics.listed, (topic_partition.topic for some in found for topic_partition in some), options.paths
+        )
     plan = plan_records(options, Pruning())
     tasks = [
         ExportTask(split, order.output.absolute(), order.compression, options.is_committed_only, order.has_headers)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..decode.living_log import Absence
+from ..decode.living_log import AbsenceReason
 from ..reading.columns import CORRUPT_COLUMN, HEADERS, KAFKA_COLUMNS, arrow_schema
 from ..reading.options import Mode
 from ..reading.split_reader import Reading, read_split
@@ -33,7 +33,7 @@ class ExportTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportedSplit:
     """The result of a task."""
 
     topic: str
@@ -52,7 +52,7 @@ def columns_of(task: ExportTask) -> tuple[str, ...]:
     return COLUMNS if task.has_headers else tuple(name for name in COLUMNS if name != HEADERS)
 
 
-def export_split(task: ExportTask) -> Exported:
+def export_split(task: ExportTask) -> ExportedSplit:
     """Writes a split's rows. Raises OSError, and then leaves no file."""
     split = task.split
     names = columns_of(task)
@@ -64,14 +64,16 @@ def export_split(task: ExportTask) -> Exported:
     with DayFiles(task.output / f"topic={split.topic}", name, arrow_schema(names), task.compression) as files:
         for rows in read_split(split, reading):
             texts = damage_in(rows)
-            if texts and all(text.startswith(Absence.GONE) for text in texts):
+            if texts and all(text.startswith(AbsenceReason.GONE) for text in texts):
                 notes += texts
             elif texts:
                 count += len(texts)
                 damage += texts[: MOST_DAMAGE_TEXTS - len(damage)]
             else:
                 files.add(rows.select(list(names)))
-        return Exported(split.topic, split.partition, files.rows, files.close(), count, tuple(damage), tuple(notes))
+        return ExportedSplit(
+            split.topic, split.partition, files.rows, files.close(), count, tuple(damage), tuple(notes)
+        )
 
 
 def damage_in(rows: Any) -> list[str]:

@@ -15,7 +15,7 @@ from odradek.protocol.records.compression import CompressionType, compress
 
 from ..engine.compiled import IS_COMPILED
 from .record_encoding import MAX_OFFSET_DELTA, encode_sections
-from .row_buffers import Rows, rows_of
+from .row_buffers import RowColumns, rows_of
 
 LEADER_EPOCH = 0
 """The leader epoch of every imported batch: no leader was elected yet."""
@@ -38,7 +38,7 @@ def encode_rows(
         yield from _built_batches(batch, compression, batch_bytes)
 
 
-def _compiled_batches(rows: Rows, compression: CompressionType, batch_bytes: int) -> Iterator[bytes]:
+def _compiled_batches(rows: RowColumns, compression: CompressionType, batch_bytes: int) -> Iterator[bytes]:
     if not len(rows.offsets):
         return
     data, first_rows, starts = encode_sections(rows, batch_bytes - BATCH_HEADER_SIZE)

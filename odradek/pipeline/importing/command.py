@@ -4,13 +4,13 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.records.compression import COMPRESSION_NAMES, CompressionType
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 
-from ..command_line import interruptible, no_way_back, path_on_disk
+from ..command_line import add_arguments, argument, interruptible, no_way_back, parse, path_on_disk
 from ..engine.job import EngineError
 
 if TYPE_CHECKING:
@@ -20,6 +20,51 @@ if TYPE_CHECKING:
 DONE, REFUSED = 0, 1
 """Exit codes; 2 is wrong usage."""
 MOST_SEGMENT_BYTES = 0x7FFFFFFF
+
+
+class ImportArguments(NamedTuple):
+    """The arguments of ``odradek import``."""
+
+    inputs: list[Path] = argument(nargs="+", metavar="INPUT", type=path_on_disk, help="files, or folders of files")
+    into: Path = argument("--into", required=True, metavar="DIR", type=path_on_disk, help="a log directory (log.dirs)")
+    topic: str | None = argument("--topic", help="the topic of all rows; a column topic is ignored")
+    partitions: int | None = argument(
+        "--partitions",
+        type=int,
+        metavar="N",
+        help="spread the rows over N partitions by their keys, as Java's producer does; offsets are new",
+    )
+    partition_count: list[str] = argument(
+        "--partition-count",
+        action="append",
+        default=[],
+        metavar="TOPIC=N",
+        help="the topic has N partitions, even if the last ones have no rows; may be repeated",
+    )
+    offsets: str | None = argument(
+        "--offsets",
+        choices=("keep", "new"),
+        help="keep: as in the input, with gaps; new: from 0 in each partition (default: keep; new with --partitions)",
+    )
+    encoding: str = argument(
+        "--encoding",
+        choices=("text", "base64"),
+        default="text",
+        help="the encoding of texts in JSON lines (default: text)",
+    )
+    codec: str = argument("--codec", choices=COMPRESSION_NAMES, default="none")
+    segment_bytes: int = argument("--segment-bytes", type=int, default=1 << 30, metavar="BYTES")
+    batch_bytes: int = argument(
+        "--batch-bytes", type=int, default=16_384, metavar="BYTES", help="bytes of a batch, uncompressed"
+    )
+    config: list[str] = argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="TOPIC:KEY=VALUE",
+        help="a config of a topic; retention.ms and retention.bytes are -1 by default, which keeps old rows",
+    )
+    workers: int | None = argument("--workers", type=int, metavar="N", help="processes (default: one for each core)")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,46 +77,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="A topic that exists already is refused. The directory may be new; `odradek serve --override"
         " log.dirs=DIR` serves it.",
     )
-    options.add_argument("inputs", nargs="+", metavar="INPUT", type=path_on_disk, help="files, or folders of files")
-    options.add_argument("--into", required=True, metavar="DIR", type=path_on_disk, help="a log directory (log.dirs)")
-    options.add_argument("--topic", help="the topic of all rows; a column topic is ignored")
-    options.add_argument(
-        "--partitions",
-        type=int,
-        metavar="N",
-        help="spread the rows over N partitions by their keys, as Java's producer does; offsets are new",
-    )
-    options.add_argument(
-        "--partition-count",
-        action="append",
-        default=[],
-        metavar="TOPIC=N",
-        help="the topic has N partitions, even if the last ones have no rows; may be repeated",
-    )
-    options.add_argument(
-        "--offsets",
-        choices=("keep", "new"),
-        help="keep: as in the input, with gaps; new: from 0 in each partition (default: keep; new with --partitions)",
-    )
-    options.add_argument(
-        "--encoding",
-        choices=("text", "base64"),
-        default="text",
-        help="the encoding of texts in JSON lines (default: text)",
-    )
-    options.add_argument("--codec", choices=COMPRESSION_NAMES, default="none")
-    options.add_argument("--segment-bytes", type=int, default=1 << 30, metavar="BYTES")
-    options.add_argument(
-        "--batch-bytes", type=int, default=16_384, metavar="BYTES", help="bytes of a batch, uncompressed"
-    )
-    options.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="TOPIC:KEY=VALUE",
-        help="a config of a topic; retention.ms and retention.bytes are -1 by default, which keeps old rows",
-    )
-    options.add_argument("--workers", type=int, metavar="N", help="processes (default: one for each core)")
+    add_arguments(options, ImportArguments)
     return options
 
 
@@ -79,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
 def import_topics(arguments: Sequence[str]) -> int:
     """Runs the command. Returns 0: the topics exist, 1: nothing was imported."""
     options = parser()
-    chosen = options.parse_args(arguments)
+    chosen = parse(options, ImportArguments, arguments)
     try:
         order = _order(chosen, options)
     except ImportError as error:
@@ -98,10 +104,10 @@ def import_topics(arguments: Sequence[str]) -> int:
 
 def _end(order: "ImportOrder", written: "Sequence[WrittenPartition]", given_configs: Sequence[str]) -> int:
     """Prints the summary and adds the topics to the metadata."""
-    topics = sorted({one.topic for one in written})
+    topics = sorted({partition.topic for partition in written})
     for topic in topics:
-        of_topic = [one for one in written if one.topic == topic]
-        records, size = sum(one.records for one in of_topic), sum(one.size for one in of_topic)
+        of_topic = [partition for partition in written if partition.topic == topic]
+        records, size = sum(partition.records for partition in of_topic), sum(partition.size for partition in of_topic)
         print(f"{topic}: {len(of_topic)} partitions, {records} records, {size} bytes")
     configs = [part for text in given_configs for part in ("--config", text)]
     return _make_known(order.directory, topics, configs)
@@ -111,7 +117,7 @@ def _import(order: "ImportOrder", before_naming: Callable[[], None]) -> "list[Wr
     """The written partitions; None if the import was refused, with a printed reason."""
     from rich.console import Console
 
-    from .errors import ImportRefusedError
+    from .inputs import ImportRefusedError
     from .job import import_rows
 
     console = Console(stderr=True, markup=False)
@@ -156,7 +162,7 @@ def _refuse_without_extra(error: ImportError) -> int:
     return _refuse(f"{error}; install odradek with the extra 'spark' (README.md, Install)")
 
 
-def _order(chosen: argparse.Namespace, options: argparse.ArgumentParser) -> "ImportOrder":
+def _order(chosen: ImportArguments, options: argparse.ArgumentParser) -> "ImportOrder":
     """The order for the options; exits with 2 for wrong ones."""
     from .job import ImportOrder
 

@@ -5,7 +5,7 @@ timestamp, timestampType, headers. All but value may be missing.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import pyarrow as pa
@@ -14,17 +14,33 @@ import pyarrow.parquet
 
 from odradek.storage.log.log_config import MAX_ADOPTED_OFFSET
 
-from .errors import ImportRefusedError
-from .inputs import PARQUET, InputPart
+from .inputs import PARQUET, ImportRefusedError, InputPart
 from .json_lines import read_lines
 from .row_buffers import ROW_SCHEMA
-from .sizes import ImportSizes
 
 INPUT_SCHEMA = pa.schema([pa.field("topic", pa.string()), pa.field("partition", pa.int32()), *ROW_SCHEMA])
 """The schema of all rows. topic, partition and offset are null if the input does not have them."""
 MAX_TIMESTAMP_MS = 1 << 62
 """The maximum timestamp. Batches store timestamps as differences, which must stay below 2^63."""
 _TIMESTAMP_TYPES = {"CreateTime": 0, "LogAppendTime": 1, "NoTimestampType": 0}
+
+
+class ImportSizes(NamedTuple):
+    """The sizes of the steps of an import. Tests make them small, so that a few rows are many."""
+
+    part_bytes: int = 32 << 20
+    """The size of a part of a file of JSON lines, which one task reads."""
+    block_bytes: int = 8 << 20
+    """The size of a block of JSON lines that is parsed at once."""
+    chunk_rows: int = 1 << 17
+    chunk_bytes: int = 64 << 20
+    """A chunk of Parquet has at most `chunk_rows` rows and about `chunk_bytes` bytes."""
+    group_rows: int = 1 << 16
+    group_bytes: int = 64 << 20
+    """Spilled rows of one partition are sorted and written in groups of about so many rows, or bytes."""
+
+
+USUAL_SIZES = ImportSizes()
 
 
 def read_part(part: InputPart, sizes: ImportSizes, *, is_base64: bool, now_ms: int) -> Iterator[Any]:

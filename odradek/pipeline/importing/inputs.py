@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from .errors import ImportRefusedError
+
+class ImportRefusedError(Exception):
+    """The input or the log directory can't be used. The text says why and where. No topic was created."""
+
 
 PARQUET = "parquet"
 JSON_LINES = "jsonl"

@@ -35,12 +35,11 @@ from odradek.storage.files.meta_properties import META_PROPERTIES
 from ..directories.metadata_reader import read_cluster_metadata
 from ..engine.engines import LOCAL, run_tasks
 from ..engine.job import Job
-from .errors import ImportRefusedError
-from .inputs import InputPart, input_parts
-from .partition_files import WrittenPartition
-from .partition_task import ImportTask, write_partition
-from .sizes import USUAL_SIZES, ImportSizes
-from .spill import SpilledRows, SpillTask, spill
+from .batches import encode_rows
+from .input_rows import USUAL_SIZES, ImportSizes
+from .inputs import ImportRefusedError, InputPart, input_parts
+from .partition_files import PartitionFiles, WrittenPartition
+from .spill import SpilledRows, SpillTask, read_spilled, spill
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 MOST_PARTITIONS = 100_000
@@ -80,6 +79,33 @@ def random_topic_id() -> bytes:
             return topic_id
 
 
+@dataclass(frozen=True, slots=True)
+class ImportTask:
+    """A partition to be written into `directory`. Sizes are bytes."""
+
+    topic: str
+    partition: int
+    directory: Path
+    spilled: tuple[SpilledRows, ...]
+    topic_id: bytes
+    keeps_offsets: bool
+    compression: CompressionType
+    segment_bytes: int
+    batch_bytes: int
+    sizes: ImportSizes
+
+
+def write_partition(task: ImportTask) -> WrittenPartition:
+    """Writes the partition durably. Raises ImportRefusedError, OSError."""
+    written = WrittenPartition(task.topic, task.partition)
+    output = PartitionFiles(task.directory, written, task.segment_bytes)
+    if task.spilled:
+        for rows in read_spilled(task.spilled, task.sizes, keeps_offsets=task.keeps_offsets):
+            output.append(encode_rows(rows, task.compression, task.batch_bytes))
+    output.close(task.topic_id)
+    return written
+
+
 def import_rows(
     order: ImportOrder,
     progress: Callable[[str, int, int], None] | None = None,
@@ -116,7 +142,7 @@ def import_rows(
                     write_partition,
                     "odradek import",
                     place=lambda task: f"{task.topic}-{task.partition}",
-                    sizes=[sum(one.size for one in task.spilled) for task in tasks],
+                    sizes=[sum(rows.size for rows in task.spilled) for task in tasks],
                     progress=None if progress is None else lambda done, total: progress("written", done, total),
                     max_workers=order.max_workers,
                 ),
@@ -166,14 +192,14 @@ def _spill(
             max_workers=order.max_workers,
         ),
     )
-    return [one for rows in found for one in rows]
+    return [spilled for rows in found for spilled in rows]
 
 
 def _partitions_of(order: ImportOrder, spilled: Sequence[SpilledRows]) -> dict[str, dict[int, list[SpilledRows]]]:
     """Topic -> partition -> its rows. Includes partitions without rows. Raises ImportRefusedError."""
     topics: dict[str, dict[int, list[SpilledRows]]] = {}
-    for one in spilled:
-        topics.setdefault(one.topic, {}).setdefault(one.partition, []).append(one)
+    for rows in spilled:
+        topics.setdefault(rows.topic, {}).setdefault(rows.partition, []).append(rows)
     for topic, count in order.partition_counts.items():
         highest = max(topics.get(topic, {0: None}))
         if count <= highest:
@@ -263,5 +289,5 @@ def _write_checkpoints(files: Files, directory: Path, written: Sequence[WrittenP
     """
     for name in (RECOVERY_POINT_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT):
         offsets = read_offset_checkpoint(files, directory / name)
-        offsets |= {(one.topic, one.partition): one.log_end_offset for one in written}
+        offsets |= {(partition.topic, partition.partition): partition.log_end_offset for partition in written}
         write_offset_checkpoint(files, directory / name, offsets)

@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from ..decode.arrow_columns import HEADERS_TYPE
-from .errors import ImportRefusedError
-from .inputs import InputPart
+from .inputs import ImportRefusedError, InputPart
 
 _TEXT_HEADERS = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.string())]))
 _PLACES = [("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()), ("timestampType", pa.string())]

@@ -14,7 +14,7 @@ import numpy
 from ..decode.spans import Bytes, Int64s
 from ..decode.zigzag import number_size, put_number
 from ..engine.compiled import compiled, inlined
-from .row_buffers import BinaryColumn, Rows
+from .row_buffers import BinaryColumn, RowColumns
 
 MAX_OFFSET_DELTA = 0x7FFFFFFF
 MOST_BYTES_OF_NUMBERS = 1 + 5 + 10 + 5 + 5 + 5 + 5
@@ -104,7 +104,7 @@ def _bytes_in(fields: BinaryColumn) -> int:
     return int(numpy.maximum(fields.lengths, 0).sum())
 
 
-def encode_sections(rows: Rows, section_bytes: int) -> tuple[Bytes, Int64s, Int64s]:
+def encode_sections(rows: RowColumns, section_bytes: int) -> tuple[Bytes, Int64s, Int64s]:
     """Returns (bytes of all sections, first row of each batch, start of each batch's section in the bytes).
 
     Both lists end with the end of the last batch. `section_bytes`: the maximum uncompressed bytes of a batch's records;

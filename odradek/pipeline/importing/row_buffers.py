@@ -34,7 +34,7 @@ class BinaryColumn(NamedTuple):
     data: Bytes
 
 
-class Rows(NamedTuple):
+class RowColumns(NamedTuple):
     """The columns of ROW_SCHEMA. Record i has the headers from `header_bounds[i]` up to `header_bounds[i + 1]`."""
 
     offsets: Int64s
@@ -69,14 +69,14 @@ def _read_only(array: Numbers) -> Numbers:
     return view
 
 
-def rows_of(batch: Any) -> Rows:
+def rows_of(batch: Any) -> RowColumns:
     """The columns of an Arrow record batch of ROW_SCHEMA. Its number columns must not have nulls."""
     headers = batch.column("headers")
     counts = headers.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(numpy.int64)
     bounds = numpy.zeros(len(counts) + 1, numpy.int64)
     numpy.cumsum(counts, out=bounds[1:])
     flat = headers.flatten()
-    return Rows(
+    return RowColumns(
         _read_only(batch.column("offset").to_numpy()),
         _read_only(batch.column("timestamp").to_numpy()),
         batch.column("timestampType").to_numpy().astype(numpy.int64),

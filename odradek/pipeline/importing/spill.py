@@ -14,12 +14,10 @@ import numpy
 import pyarrow as pa
 import pyarrow.compute
 
-from .errors import ImportRefusedError
-from .input_rows import read_part
-from .inputs import InputPart
+from .input_rows import ImportSizes, read_part
+from .inputs import ImportRefusedError, InputPart
 from .partitioning import partitions_of
 from .row_buffers import ROW_SCHEMA
-from .sizes import ImportSizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +122,10 @@ def read_spilled(spilled: Sequence[SpilledRows], sizes: ImportSizes, *, keeps_of
     Raises ImportRefusedError if two rows have the same offset.
     """
     place = spilled[0]
-    ordered = sorted(spilled, key=lambda one: (one.first_offset, one.part, one.batch))
+    ordered = sorted(spilled, key=lambda rows: (rows.first_offset, rows.part, rows.batch))
     next_offset = 0
     for group in _groups(ordered, sizes, is_disjoint=not keeps_offsets):
-        rows = pa.Table.from_batches([_open(one) for one in group]).combine_chunks()
+        rows = pa.Table.from_batches([_open(file) for file in group]).combine_chunks()
         if keeps_offsets:
             rows = _sorted_by_offset(rows)
             offsets = rows.column("offset").to_numpy()
@@ -153,22 +151,22 @@ def _groups(ordered: Sequence[SpilledRows], sizes: ImportSizes, *, is_disjoint: 
     """
     group: list[SpilledRows] = []
     records, size, highest = 0, 0, -1
-    for one in ordered:
+    for file in ordered:
         is_full = records >= sizes.group_rows or size >= sizes.group_bytes
-        if is_full and (is_disjoint or one.first_offset > highest):
+        if is_full and (is_disjoint or file.first_offset > highest):
             yield group
             group, records, size = [], 0, 0
-        group.append(one)
-        records += one.records
-        size += one.size
-        highest = max(highest, one.last_offset)
+        group.append(file)
+        records += file.records
+        size += file.size
+        highest = max(highest, file.last_offset)
     if group:
         yield group
 
 
-def _open(one: SpilledRows) -> Any:
-    with pa.memory_map(one.path) as source:
-        return pa.ipc.open_file(source).get_batch(one.batch)
+def _open(rows: SpilledRows) -> Any:
+    with pa.memory_map(rows.path) as source:
+        return pa.ipc.open_file(source).get_batch(rows.batch)
 
 
 def _sorted_by_offset(rows: Any) -> Any:

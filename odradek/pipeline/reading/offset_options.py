@@ -16,7 +16,7 @@ ByPartition = dict[str, dict[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ReadBound:
     """The start or the end of a read. An offset may be EARLIEST or LATEST; timestamps are ms since 1970."""
 
     offset: int
@@ -38,7 +38,7 @@ class Bound:
         return self.timestamps.get(topic, {}).get(partition)
 
 
-def parse_bound(side: str, options: Mapping[str, str | None], default: int, *, is_stream: bool | None) -> Bound:
+def parse_bound(side: str, options: Mapping[str, str | None], default: int, *, is_stream: bool | None) -> ReadBound:
     """The start or end of a read (`side` is `starting` or `ending`), from the options.
 
     `default`: the offset if no option sets it. `is_stream` None: not known. Raises ValueError for options that Spark's
@@ -64,7 +64,7 @@ def parse_bound(side: str, options: Mapping[str, str | None], default: int, *, i
     strategy = (options["startingOffsetsByTimestampStrategy"] or "error").lower()
     if strategy not in ("error", "latest"):
         raise ValueError(f"startingOffsetsByTimestampStrategy must be error or latest, not {strategy}")
-    return Bound(
+    return ReadBound(
         offset,
         offsets,
         _timestamp(f"{side}Timestamp", options[f"{side}Timestamp"]),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..command_line import parse_size
-from .offset_options import EARLIEST, LATEST, Bound, parse_bound
+from .offset_options import EARLIEST, LATEST, ReadBound, parse_bound
 from .topic_options import TopicChoice, parse_topics
 
 DEFAULT_MAX_PARTITION_BYTES = 128 << 20
@@ -66,8 +66,8 @@ class ReadOptions:
     paths: tuple[str, ...]
     view: str
     topics: TopicChoice
-    start: Bound
-    end: Bound
+    start: ReadBound
+    end: ReadBound
     is_committed_only: bool
     has_headers: bool
     has_batch_columns: bool
@@ -135,3 +135,26 @@ def _number(name: str, text: str) -> int:
     if not text.strip().isdigit() or int(text) == 0:
         raise ValueError(f"{name} must be a number of at least 1, not {text!r}")
     return int(text)
+
+
+_NO_TIMESTAMP = -(1 << 63)
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """Limits of a read: records outside of these topics, partitions, offsets and timestamps (ms) may be skipped.
+
+    None: all topics or partitions.
+    """
+
+    topics: frozenset[object] | None = None
+    partitions: frozenset[object] | None = None
+    first_offset: int = 0
+    end_offset: int = (1 << 63) - 1
+    first_timestamp: int = _NO_TIMESTAMP
+
+    def allows_partition(self, topic: str, partition: int) -> bool:
+        """Whether the partition must be read."""
+        return (self.topics is None or topic in self.topics) and (
+            self.partitions is None or partition in self.partitions
+        )

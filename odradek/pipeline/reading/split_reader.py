@@ -17,7 +17,7 @@ from odradek.storage.segment.transaction_index import AbortedTransaction
 
 from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
-from ..decode.living_log import Absence, Absent, LogPart, read_living
+from ..decode.living_log import AbsenceReason, AbsentOffsets, LogPart, read_living
 from ..decode.records import decode_chunk
 from ..decode.spans import Flags
 from ..directories.file_access import is_gone, is_local, is_unreadable, size_and_inode
@@ -99,9 +99,9 @@ def _rows(split: LogSplit, reading: Reading) -> Iterator[Any]:
             yield _Fault(split.first_offset, str(error))
     key, path = (split.topic, split.partition), split.segment.path.parent
     for found in read_living(key, path, lambda: _where_it_is_now(split), split.first_offset, split.end_offset):
-        if isinstance(found, Absent):
-            if found.kind is not Absence.DELETED or reading.names_deleted:
-                is_note = found.kind is Absence.GONE and not reading.names_deleted
+        if isinstance(found, AbsentOffsets):
+            if found.kind is not AbsenceReason.DELETED or reading.names_deleted:
+                is_note = found.kind is AbsenceReason.GONE and not reading.names_deleted
                 yield _Fault(found.first_offset, found.text, is_note)
             continue
         chunk = found.item
@@ -109,9 +109,9 @@ def _rows(split: LogSplit, reading: Reading) -> Iterator[Any]:
             if not _is_behind_the_log(chunk, found.part):
                 yield _fault(chunk, found.part.segment)
             continue
-        wanted = (chunk.last_offsets >= split.first_offset) & (chunk.column("base_offset") < split.end_offset)
-        wanted &= ~chunk.is_control & (chunk.column("max_timestamp") >= reading.first_timestamp)
-        yield from _decoded(chunk, wanted & ~is_aborted(chunk, aborted), names, split, found.part.segment)
+        is_selected = (chunk.last_offsets >= split.first_offset) & (chunk.column("base_offset") < split.end_offset)
+        is_selected &= ~chunk.is_control & (chunk.column("max_timestamp") >= reading.first_timestamp)
+        yield from _decoded(chunk, is_selected & ~is_aborted(chunk, aborted), names, split, found.part.segment)
 
 
 def _where_it_is_now(split: LogSplit) -> list[LogPart]:
@@ -154,14 +154,14 @@ def _fault(damage: Damage, segment: SegmentFile) -> _Fault:
 
 
 def _decoded(
-    chunk: BatchTable, wanted: Flags, names: Sequence[str], split: LogSplit, segment: SegmentFile
+    chunk: BatchTable, is_selected: Flags, names: Sequence[str], split: LogSplit, segment: SegmentFile
 ) -> Iterator[Any]:
-    """Yields the records of wanted batches that are in the split's offsets, and the faults of damaged batches."""
+    """Yields the records of selected batches that are in the split's offsets, and the faults of damaged batches."""
     matches, damaged = check_crcs(chunk)
     for damage in damaged:
         if split.first_offset <= damage.base_offset < split.end_offset:
             yield _fault(damage, segment)
-    for item in decode_chunk(chunk, wanted & matches, columns=names):
+    for item in decode_chunk(chunk, is_selected & matches, columns=names):
         if isinstance(item, Damage):
             yield _fault(item, segment)
             continue

@@ -11,7 +11,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ..decode.living_log import END_OF_OFFSETS, Absence
+from ..decode.living_log import END_OF_OFFSETS, AbsenceReason
 from ..directories.file_access import URL_MARK, is_gone, is_unreadable, path_of
 from ..directories.log_directories import (
     LogDirectoryError,
@@ -23,10 +23,9 @@ from ..directories.log_directories import (
 )
 from ..directories.restarts import MOST_RESTARTS, attempts
 from .isolation import last_stable_offset
-from .offset_options import EARLIEST, LATEST, Bound
-from .options import ReadOptions
+from .offset_options import EARLIEST, LATEST, ReadBound
+from .options import Pruning, ReadOptions
 from .positions import first_offset_at, position_before
-from .pruning import Pruning
 from .timestamps import offset_for_timestamp
 
 PACKED_BYTES = 16 << 20
@@ -89,9 +88,18 @@ def expand_paths(paths: Iterable[str]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+class PartitionRange(NamedTuple):
+    """The offsets `[first, end)` of a partition in a log directory, which a read selects."""
+
+    directory: Path
+    partition: PartitionDirectory
+    first: int
+    end: int
+
+
 def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
     """Plans a batch read. Raises LogDirectoryError, OSError, ValueError for a start timestamp after all records."""
-    partitions: list[tuple[Path, PartitionDirectory, int, int]] = []
+    partitions: list[PartitionRange] = []
     unread: list[UnreadPartition] = []
     for directory in expand_paths(options.paths):
         for found in find_partitions(directory, options.topics.listed):
@@ -103,7 +111,7 @@ def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
             if isinstance(planned, str):
                 unread.append(UnreadPartition(str(directory), found.topic, found.partition, planned))
             elif planned is not None:
-                partitions.append((directory, *planned))
+                partitions.append(PartitionRange(directory, *planned))
     return RecordPlan(_packed_splits(partitions, options, pruning), unread)
 
 
@@ -124,23 +132,25 @@ def _with_range(found: PartitionDirectory, options: ReadOptions) -> tuple[Partit
             if not is_gone(error):
                 raise
         now = partition_at((found.topic, found.partition), found.path)
-    return f"{Absence.CHANGING}: {found.path}: files disappeared during each of {MOST_RESTARTS + 1} attempts to read"
+    return (
+        f"{AbsenceReason.CHANGING}: {found.path}: files disappeared during each of {MOST_RESTARTS + 1} attempts to read"
+    )
 
 
 def _packed_splits(
-    partitions: Sequence[tuple[Path, PartitionDirectory, int, int]], options: ReadOptions, pruning: Pruning
+    partitions: Sequence[PartitionRange], options: ReadOptions, pruning: Pruning
 ) -> list[tuple[LogSplit, ...]]:
     max_bytes = options.max_partition_bytes
     if options.min_partitions > 1:
-        total = sum(segment.size for _, found, _, _ in partitions for segment in found.segments)
+        total = sum(segment.size for selected in partitions for segment in selected.partition.segments)
         max_bytes = min(max_bytes, max(total // options.min_partitions, LEAST_SPLIT_BYTES))
     before = -1
     while True:
         splits = [
             split
-            for directory, found, first, end in partitions
+            for directory, partition, first, end in partitions
             for split in plan_partition(
-                directory, found, max(first, pruning.first_offset), min(end, pruning.end_offset), max_bytes
+                directory, partition, max(first, pruning.first_offset), min(end, pruning.end_offset), max_bytes
             )
         ]
         packed = pack(splits, lambda split: split.end - split.start, min(max_bytes, PACKED_BYTES))
@@ -160,7 +170,7 @@ def offset_range(found: PartitionDirectory, options: ReadOptions) -> tuple[int, 
     return (0 if begins == EARLIEST else begins), ends
 
 
-def offset_asked_for(found: PartitionDirectory, bound: Bound) -> int:
+def offset_asked_for(found: PartitionDirectory, bound: ReadBound) -> int:
     """The offset of a bound in a partition, EARLIEST or LATEST; END_OF_OFFSETS for a timestamp after all records.
 
     Raises ValueError for a start timestamp after all records if the bound is not lenient, OSError.

@@ -19,7 +19,7 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from ..reading.pruning import Pruning
+from ..reading.options import Pruning
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

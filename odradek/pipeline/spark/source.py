@@ -14,8 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ..reading.columns import ARROW_TYPES, arrow_schema, column_names
-from ..reading.options import RECORDS, Mode, ReadOptions, parse_options
-from ..reading.pruning import Pruning
+from ..reading.options import RECORDS, Mode, Pruning, ReadOptions, parse_options
 from ..reading.split_reader import Reading, read_split, unread_rows
 from ..reading.splits import LogSplit, UnreadPartition, expand_paths, plan_records
 from .filters import prune

@@ -177,11 +177,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     )
                 else:
                     there[key] = directory, found
-        for one in unread:
+        for partition in unread:
             if self.options.mode is Mode.FAILFAST:
-                raise CorruptLogError(one.text)
-            if one not in self.unread:
-                logger.warning("%s", one.text)  # without new offsets no micro-batch would contain its row
+                raise CorruptLogError(partition.text)
+            if partition not in self.unread:
+                logger.warning("%s", partition.text)  # without new offsets no micro-batch would contain its row
         self.unread = unread
         return there
 

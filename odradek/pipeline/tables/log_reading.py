@@ -13,7 +13,7 @@ from odradek.protocol.records.record import Record
 
 from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
-from ..decode.living_log import END_OF_OFFSETS, Absence, Absent, parts_of, read_living
+from ..decode.living_log import END_OF_OFFSETS, AbsenceReason, AbsentOffsets, parts_of, read_living
 from ..decode.records import DecodedRecords, decode_chunk
 from ..decode.segment_chunks import read_chunks
 from ..directories.file_access import is_gone
@@ -74,8 +74,8 @@ def read_batches(partition: PartitionDirectory) -> Iterator[LogChunk | LogDamage
     key = (partition.topic, partition.partition)
     parts = parts_of(partition, 0, END_OF_OFFSETS)
     for found in read_living(key, partition.path, lambda: parts, 0, END_OF_OFFSETS):
-        if isinstance(found, Absent):
-            if found.kind is not Absence.DELETED:
+        if isinstance(found, AbsentOffsets):
+            if found.kind is not AbsenceReason.DELETED:
                 yield LogDamage(str(partition.path), 0, found.first_offset, found.text)
         elif not isinstance(found.item, Damage):
             yield LogChunk(found.part.segment, found.item)

@@ -24,3 +24,18 @@ def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], ob
         return getattr(import_module(f"{package}.{modules[name]}"), name)
 
     return import_name
+
+
+def lazy_exports_of(package: str, module: str) -> Callable[[str], object]:
+    """Returns the ``__getattr__`` of ``package``, which exports ``__all__`` of one of its modules, and the names in it.
+
+    Any other name raises AttributeError.
+    """
+
+    def import_name(name: str) -> object:
+        exporter = None if name.startswith("__") and name != "__all__" else import_module(f"{package}.{module}")
+        if exporter is None or name not in ("__all__", *exporter.__all__):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(exporter, name)
+
+    return import_name

@@ -39,13 +39,11 @@ class GzipCompressor:
         return self._deflater.flush()
 
 
-def decompress_gzip(data: Buffer, max_size: int) -> bytes:
-    """The members of `data`, decompressed. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size`."""
-    return b"".join(gzip_chunks(data, max_size))
-
-
 def gzip_chunks(data: Buffer, max_size: int) -> Iterator[bytes]:
-    """As `decompress_gzip`, but yields at most 64 KiB at a time."""
+    """The members of `data`, decompressed, at most 64 KiB at a time.
+
+    Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes.
+    """
     view = memoryview(data)
     size = 0
     position = 0

@@ -13,6 +13,7 @@ from functools import lru_cache
 from struct import Struct
 
 import cramjam
+import xxhash
 
 from .buffers import Blocks, Buffer
 from .errors import InvalidRecordError, RecordTooLargeError
@@ -79,14 +80,10 @@ class Lz4CompressorOfFormat0(Lz4Compressor):
         self._start = _FRAME_START[:-1] + bytes((_header_checksum(_FRAME_START[:-1]),))
 
 
-def decompress_lz4(data: Buffer, max_size: int) -> bytes:
-    """The first frame of `data`. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes."""
-    return b"".join(lz4_chunks(data, max_size))
-
-
 def lz4_chunks(buffer: Buffer, max_size: int, *, checks_header: bool = True) -> Iterator[bytes]:
-    """As `decompress_lz4`, but yields a block at a time: 4 MiB at most, 64 KiB from Kafka.
+    """The first frame of `buffer`, decompressed, a block at a time: 4 MiB at most, 64 KiB from Kafka.
 
+    Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes.
     `checks_header`: False for message format 0, whose header checksum may be wrong (Lz4BlockInputStream's
     `ignoreFlagDescriptorChecksum`).
     """
@@ -184,17 +181,4 @@ def _decompress_checked_block(field_and_block: bytes, flags: int, block_size: in
 @lru_cache(maxsize=64)  # nearly all frames have the same two bytes; with a content size they have many
 def _header_checksum(descriptor: bytes) -> int:
     """The second byte of xxHash32 with seed 0, for the 2 or 10 bytes of a frame descriptor."""
-    mask = 0xFFFFFFFF
-    accumulator = 374761393 + len(descriptor)
-    position = 0
-    while len(descriptor) - position >= 4:
-        lane = _LENGTH.unpack_from(descriptor, position)[0]
-        accumulator = (accumulator + lane * 3266489917) & mask
-        accumulator = (((accumulator << 17) | (accumulator >> 15)) * 668265263) & mask
-        position += 4
-    for byte in descriptor[position:]:
-        accumulator = (accumulator + byte * 374761393) & mask
-        accumulator = (((accumulator << 11) | (accumulator >> 21)) * 2654435761) & mask
-    accumulator = ((accumulator ^ (accumulator >> 15)) * 2246822519) & mask
-    accumulator = ((accumulator ^ (accumulator >> 13)) * 3266489917) & mask
-    return ((accumulator ^ (accumulator >> 16)) >> 8) & 0xFF
+    return xxhash.xxh32_intdigest(descriptor) >> 8 & 0xFF

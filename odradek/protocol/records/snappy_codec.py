@@ -55,13 +55,11 @@ def _packed(block: bytes) -> bytes:
     return _LENGTH.pack(len(packed)) + packed
 
 
-def decompress_snappy(data: Buffer, max_size: int) -> bytes:
-    """Framed or bare snappy, decompressed. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size`."""
-    return b"".join(snappy_chunks(data, max_size))
-
-
 def snappy_chunks(buffer: Buffer, max_size: int) -> Iterator[bytes]:
-    """As `decompress_snappy`, but yields one block at a time; data without header is yielded as a whole."""
+    """Framed or bare snappy, decompressed, a block at a time; data without header is yielded as a whole.
+
+    Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes.
+    """
     data = memoryview(buffer)
     if len(data) < _HEADER_SIZE or data[: len(MAGIC)] != MAGIC:
         yield _decompress_block(bytes(data), max_size)

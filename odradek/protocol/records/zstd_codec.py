@@ -44,13 +44,10 @@ class ZstdCompressor:
         return bytes(self._stream.finish())
 
 
-def decompress_zstd(data: Buffer, max_size: int) -> bytes:
-    """All frames of `data`, decompressed. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes."""
-    return b"".join(zstd_chunks(data, max_size))
-
-
 def zstd_chunks(data: Buffer, max_size: int) -> Iterator[bytes]:
-    """As `decompress_zstd`, but yields 64 KiB at a time.
+    """All frames of `data`, decompressed, 64 KiB at a time.
+
+    Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes.
 
     cramjam can't decompress in steps. So all data is decompressed at once, into an anonymous memory map of the largest
     allowed size, whose pages the system provides as they are written.

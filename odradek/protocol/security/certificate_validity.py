@@ -35,7 +35,7 @@ class Validity(NamedTuple):
 
 def validity(certificate: bytes) -> Validity:
     """The validity of a certificate (DER). Raises ValueError."""
-    fields = [one for one in next(der.element(certificate).children()).children() if one.tag != 0xA0]
+    fields = [field for field in next(der.element(certificate).children()).children() if field.tag != 0xA0]
     if len(fields) <= _VALIDITY:
         raise ValueError("it is not a certificate")
     begin, end = map(_time, fields[_VALIDITY].children())

@@ -43,14 +43,14 @@ def is_self_issued(certificate: bytes) -> bool:
 
 def printed(name: der.Element) -> str:
     """A name (an ASN.1 sequence of sets of types with values) as text. Raises ValueError if it is malformed."""
-    parts = ["+".join(_printed(one) for one in relative.children()) for relative in name.children()]
+    parts = ["+".join(_printed(attribute) for attribute in relative.children()) for relative in name.children()]
     return ",".join(reversed(parts))
 
 
 def alternative_names(certificate: bytes) -> frozenset[bytes]:
     """The subject alternative names of a certificate, each as encoded. Raises ValueError."""
     # [1], [2] and [3] extensions follow the public key
-    extensions = next((one for one in _fields(certificate)[6:] if one.tag == 0xA3), None)
+    extensions = next((field for field in _fields(certificate)[6:] if field.tag == 0xA3), None)
     for extension in () if extensions is None else der.element(extensions.content).children():
         fields = list(extension.children())
         if der.dotted(fields[0].content) == _SUBJECT_ALTERNATIVE_NAME:
@@ -61,7 +61,7 @@ def alternative_names(certificate: bytes) -> frozenset[bytes]:
 
 def _fields(certificate: bytes) -> list[der.Element]:
     """The fields of a certificate without its version."""
-    fields = [one for one in next(der.element(certificate).children()).children() if one.tag != 0xA0]
+    fields = [field for field in next(der.element(certificate).children()).children() if field.tag != 0xA0]
     if len(fields) < 6:
         raise ValueError("it is not a certificate")
     return fields
@@ -77,9 +77,15 @@ def _printed(attribute: der.Element) -> str:
 
 
 def _escaped(text: str) -> str:
-    escaped = "".join("\\" + one if one in _ESCAPED else "\\00" if one == "\0" else one for one in text)
+    escaped = "".join(
+        "\\" + character if character in _ESCAPED else "\\00" if character == "\0" else character for character in text
+    )
     middle = escaped.lstrip(" \r")
     lead = len(escaped) - len(middle)
     middle = middle.rstrip(" \r")
     trail = escaped[lead + len(middle) :]
-    return "".join("\\" + one for one in escaped[:lead]) + middle + "".join("\\" + one for one in trail)
+    return (
+        "".join("\\" + character for character in escaped[:lead])
+        + middle
+        + "".join("\\" + character for character in trail)
+    )

@@ -94,7 +94,7 @@ def unprotected(key: JksKey, password: str) -> bytes:
     while len(stream) < len(hidden):
         digest = hashlib.sha1(secret + digest).digest()
         stream += digest
-    plain = bytes(one ^ other for one, other in zip(hidden, stream, strict=False))
+    plain = bytes(byte ^ other for byte, other in zip(hidden, stream, strict=False))
     if not hmac.compare_digest(hashlib.sha1(secret + plain).digest(), check):
         raise StoreError(f"entry {key.alias!r}: the key's password is wrong (ssl.key.password, else the store's)")
     return plain

@@ -28,7 +28,9 @@ class KeyEntry:
     def as_pem(self) -> bytes:
         """The key and the certificates as PEM, which OpenSSL reads."""
         label = pem.ENCRYPTED_PRIVATE_KEY if self.is_encrypted else pem.PRIVATE_KEY
-        return pem.written(label, self.key) + b"".join(pem.written(pem.CERTIFICATE, one) for one in self.chain)
+        return pem.written(label, self.key) + b"".join(
+            pem.written(pem.CERTIFICATE, certificate) for certificate in self.chain
+        )
 
 
 def read_file(path: str) -> bytes:

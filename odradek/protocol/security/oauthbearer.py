@@ -73,18 +73,6 @@ def _properties(text: str) -> dict[str, str]:
     return properties
 
 
-def encode_client_initial(message: ClientInitial) -> bytes:
-    """The client's first message. Raises OAuthBearerError for an extension that can't be sent."""
-    for key, value in message.extensions.items():
-        if key == AUTH_KEY or not _KEY.fullmatch(key) or not _VALUE.fullmatch(value):
-            raise OAuthBearerError(
-                f"the SASL extension {key!r} is not allowed: the name must be letters, the value printable ASCII"
-            )
-    name = f"a={message.authorization_id}" if message.authorization_id else ""
-    pairs = [f"{AUTH_KEY}=Bearer {message.token}", *(f"{key}={value}" for key, value in message.extensions.items())]
-    return f"n,{name},{SEPARATOR}{SEPARATOR.join(pairs)}{SEPARATOR}{SEPARATOR}".encode()
-
-
 def encode_server_error(status: str, scope: str | None = None) -> bytes:
     """What a client gets for a token that is refused. ``scope``: the scope that it needs."""
     needed = "" if scope is None else f', "scope":"{scope}"'

@@ -43,14 +43,16 @@ def read(data: bytes, password: str | None) -> Pkcs12Store:
         nothing = serialization.NoEncryption()
         key = store.key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, nothing)
     own = None if store.cert is None else store.cert.certificate.public_bytes(encoding)
-    return Pkcs12Store(key, own, tuple(one.certificate.public_bytes(encoding) for one in store.additional_certs))
+    return Pkcs12Store(
+        key, own, tuple(certificate.certificate.public_bytes(encoding) for certificate in store.additional_certs)
+    )
 
 
 def chain_of(leaf: bytes, others: tuple[bytes, ...]) -> tuple[bytes, ...]:
     """The certificates from a leaf to the last issuer among ``others``."""
     from cryptography import x509
 
-    by_subject = {x509.load_der_x509_certificate(one).subject: one for one in others}
+    by_subject = {x509.load_der_x509_certificate(certificate).subject: certificate for certificate in others}
     chain = [leaf]
     issuer = x509.load_der_x509_certificate(leaf).issuer
     while (following := by_subject.pop(issuer, None)) is not None and following != leaf:

@@ -35,8 +35,12 @@ class ScramMechanism(NamedTuple):
 
 SHA_256 = ScramMechanism("SCRAM-SHA-256", 1, "sha256")
 SHA_512 = ScramMechanism("SCRAM-SHA-512", 2, "sha512")
-MECHANISMS: Mapping[str, ScramMechanism] = MappingProxyType({one.name: one for one in (SHA_256, SHA_512)})
-MECHANISMS_BY_TYPE: Mapping[int, ScramMechanism] = MappingProxyType({one.type: one for one in MECHANISMS.values()})
+MECHANISMS: Mapping[str, ScramMechanism] = MappingProxyType(
+    {mechanism.name: mechanism for mechanism in (SHA_256, SHA_512)}
+)
+MECHANISMS_BY_TYPE: Mapping[int, ScramMechanism] = MappingProxyType(
+    {mechanism.type: mechanism for mechanism in MECHANISMS.values()}
+)
 
 
 class ScramError(ValueError):

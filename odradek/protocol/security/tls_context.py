@@ -168,11 +168,11 @@ def _set_suites(context: ssl.SSLContext, settings: TlsSettings, *, may_refuse: b
     With ``may_refuse`` the list must have AES-256, which the server prefers, so that few clients negotiate another one.
     """
     key = settings.name("ssl.cipher.suites")
-    wanted = settings.entries("ssl.cipher.suites")
-    if not wanted:
+    suites = settings.entries("ssl.cipher.suites")
+    if not suites:
         return frozenset()
-    modern = [name for name in wanted if name in TLS_1_3_SUITES]
-    older = {name: openssl_name(name) for name in wanted if name not in TLS_1_3_SUITES}
+    modern = [name for name in suites if name in TLS_1_3_SUITES]
+    older = {name: openssl_name(name) for name in suites if name not in TLS_1_3_SUITES}
     if older:
         with contextlib.suppress(ssl.SSLError):  # none of them is known: the names are reported below
             context.set_ciphers(":".join(filter(None, older.values())))

@@ -111,7 +111,9 @@ def _read_value(layout: Layout, field: FieldSpec, cls: type[Message], version: i
         return _read_element(layout, field, cls, version, value, path)
     if not isinstance(value, list):
         raise ProtocolError("this must be a list", path)
-    return [_read_element(layout, field, cls, version, one, f"{path}[{place}]") for place, one in enumerate(value)]
+    return [
+        _read_element(layout, field, cls, version, element, f"{path}[{place}]") for place, element in enumerate(value)
+    ]
 
 
 def _read_element(layout: Layout, field: FieldSpec, cls: type[Message], version: int, value: Any, path: str) -> Any:
@@ -124,8 +126,8 @@ def _read_element(layout: Layout, field: FieldSpec, cls: type[Message], version:
         return _bytes_of(value, path, size=16)
     if kind in ("bytes", "records"):
         return _bytes_of(value, path)
-    wanted = {"bool": (bool,), "string": (str,), "float64": (float, int)}.get(kind, (int,))
-    if not isinstance(value, wanted) or (isinstance(value, bool) and kind != "bool"):
+    types = {"bool": (bool,), "string": (str,), "float64": (float, int)}.get(kind, (int,))
+    if not isinstance(value, types) or (isinstance(value, bool) and kind != "bool"):
         raise ProtocolError(f"this must be a {kind}, not {value!r:.100}", path)
     return value
 

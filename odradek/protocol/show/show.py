@@ -37,18 +37,22 @@ def find(name: str) -> list[MessageSpec]:
 
     Upper and lower case don't matter. Raises ProtocolError, with what may be meant, for an unknown name.
     """
-    wanted = name.lower()
-    if wanted.isdecimal():
-        found = [spec for spec in messages() if spec.api_key == int(wanted) and spec.type in ("request", "response")]
+    lower_name = name.lower()
+    if lower_name.isdecimal():
+        found = [
+            spec for spec in messages() if spec.api_key == int(lower_name) and spec.type in ("request", "response")
+        ]
     else:
-        found = [message(known) for known in message_names() if known.lower() == wanted]
+        found = [message(known) for known in message_names() if known.lower() == lower_name]
         found = found or [
-            message(known) for known in message_names() if known.lower() in (wanted + "request", wanted + "response")
+            message(known)
+            for known in message_names()
+            if known.lower() in (lower_name + "request", lower_name + "response")
         ]
     if not found:
         known_names = {known.lower(): known for known in message_names()}
         short = {known.removesuffix("request"): name.removesuffix("Request") for known, name in known_names.items()}
-        meant = get_close_matches(wanted, [*short, *known_names], n=3)
+        meant = get_close_matches(lower_name, [*short, *known_names], n=3)
         spelt = dict.fromkeys((short | known_names)[known] for known in meant)
         hint = f"; did you mean {', '.join(spelt)}?" if spelt else ""
         raise ProtocolError(f"no message is called '{name}'{hint}")

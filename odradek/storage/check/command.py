@@ -4,10 +4,13 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from odradek.protocol.common.command_options import arguments, flag, option, repeated, takes
 
 if TYPE_CHECKING:
     from .findings import CheckedAmounts, Problem
@@ -18,23 +21,30 @@ SMALL_BYTES = 32 << 20
 """Fewer bytes than this are checked without starting other processes, which would cost more time than it saves."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """The arguments of ``odradek storage check``."""
+
+    directories: tuple[Path, ...] = arguments(required=True, metavar="DIR...", type=click.Path(path_type=Path))
+    topics: tuple[str, ...] = repeated("--topic", help="Only this topic; may be repeated.")
+    deep: bool = flag("--deep", help="Also decode the records of all batches (slower).")
+    jobs: int = option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=os.cpu_count() or 1,
+        help="Number of processes.  [default: one per core]",
+    )
+    as_json: bool = flag("--json", help="Print one JSON document per line.")
+
+
 @click.command(
     help="Verify every file of log directories: batches (length, CRC-32C, offsets, leader epochs), indexes against the"
     " log, producer snapshots, checkpoints, partition.metadata, meta.properties and the metadata log. Nothing is"
     " changed and no lock is taken, so a broker may be running. The exit code is 1 if a file is damaged.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.argument("directories", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
-@click.option("--topic", "topics", multiple=True, help="Only this topic; may be repeated.")
-@click.option("--deep", is_flag=True, help="Also decode the records of all batches (slower).")
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=os.cpu_count() or 1,
-    help="Number of processes.  [default: one per core]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per line.")
-def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, jobs: int, as_json: bool) -> int:
+@takes(CheckOptions)
+def command(options: CheckOptions) -> int:
     """Checks the directories. Returns the exit code."""
     from ..directory.lock_holder import lock_holder
     from .directory_check import check_root, partition_tasks
@@ -42,20 +52,21 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
 
     tasks: list[CheckTask] = []
     problems: list[Problem] = []
-    for directory in directories:
+    for directory in options.directories:
         if not directory.is_dir():
             raise click.UsageError(f"{directory} is not a directory; name the directories of log.dirs")
-        if lock_holder(directory) is not None and not as_json:
+        if lock_holder(directory) is not None and not options.as_json:
             click.echo(f"{directory}: a broker is running here; files that it is writing are reported as IN FLUX")
         problems += check_root(directory)
-        tasks += [task for task in partition_tasks(directory, is_deep=deep) if not topics or task.topic in topics]
-    print_problem = _print_json if as_json else _print_text
+        found = partition_tasks(directory, is_deep=options.deep)
+        tasks += [task for task in found if not options.topics or task.topic in options.topics]
+    print_problem = _print_json if options.as_json else _print_text
     for problem in problems:
         print_problem(problem)
     files = size = set_aside = 0
     errors = sum(problem.severity is CheckSeverity.ERROR for problem in problems)
     progress = _ProgressLine(len(tasks))
-    for checked in _checked(tasks, jobs):
+    for checked in _checked(tasks, options.jobs):
         progress.clear()
         for problem in checked.problems:
             print_problem(problem)
@@ -63,7 +74,7 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
         files, size, set_aside = files + checked.files, size + checked.size, set_aside + checked.set_aside
         progress.one_more(size)
     progress.clear()
-    if not as_json:
+    if not options.as_json:
         outcome = (
             f"{errors} damaged: `odradek storage repair --dry-run` shows what a start would do" if errors else "sound"
         )

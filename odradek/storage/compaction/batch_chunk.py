@@ -158,10 +158,10 @@ def read_chunks(
     try:
         least = base_offset
         position = records = 0
-        wanted = buffer_bytes
+        read_bytes = buffer_bytes
         while position < size:
-            data = files.read(fd, min(wanted, size - position), position)
-            if len(data) < min(wanted, size - position):
+            data = files.read(fd, min(read_bytes, size - position), position)
+            if len(data) < min(read_bytes, size - position):
                 raise CorruptRecordError(f"{path}: the file ends at {position + len(data)}, not at {size}")
             converted, end = _converted(path, position, memoryview(data), size)
             chunk = chunk_type(path, position, memoryview(converted if end else data), records)
@@ -174,7 +174,7 @@ def read_chunks(
                 pace.read(position + end)
                 records += chunk.record_count
                 yield chunk
-            wanted = buffer_bytes if end else _wanted(chunk, buffer_bytes)
+            read_bytes = buffer_bytes if end else _wanted(chunk, buffer_bytes)
             position += end
     finally:
         files.close(fd)

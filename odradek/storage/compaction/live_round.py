@@ -19,11 +19,9 @@ from ..log.log import Log
 from ..segment.segment import Segment
 from .cleaning import CleanedGroup
 from .grouping import CleanableRange, SegmentInfo, cleanable_range
-from .order import CleaningOrder, CleaningOutcome, RoundLimits, carry_out, discard_cleaned
-from .pace import CleaningStoppedError, full_speed
+from .order import CleaningOrder, RoundLimits, discard_cleaned
+from .pace import CleaningStoppedError
 from .partition_facts import last_records_of
-
-UNLIMITED = RoundLimits(max_map_entries=5_000_000, buffer_bytes=1 << 18, bytes_per_second=float("inf"))
 
 
 class LiveRound:
@@ -204,26 +202,3 @@ def earliest_dirty_timestamp(log: Log, first_dirty: int) -> int | None:
     active = log.segments.active
     dirty: list[Segment] = [segment for segment in log.segments.reaching(first_dirty) if segment is not active]
     return min((first for s in dirty if (first := s.indexes.first_timestamp) is not None and first > 0), default=None)
-
-
-def clean_log(log: Log, *, cleaned_up_to: int | None, now_ms: int, limits: RoundLimits = UNLIMITED) -> CleaningOutcome:
-    """Runs one whole round over an open log, for tests and tools. The broker runs the steps separately.
-
-    Pass `outcome.result.cleaned_up_to` to the next round. Raises StorageError and the errors of `carry_out`.
-    """
-    offsets = range_of(log, sealed_and_active(log), cleaned_up_to, now_ms)
-    round_ = LiveRound(log, offsets, now_ms, limits)
-    is_done = False
-    try:
-        outcome = carry_out(round_.order, round_.files, full_speed())
-        for group in outcome.groups:
-            round_.stage(group)
-            round_.sync()
-            round_.commit(group, now_ms)
-            round_.sync()
-            round_.rename()
-            round_.sync()
-        is_done = True
-        return outcome
-    finally:
-        round_.close(is_done=is_done)

@@ -37,21 +37,21 @@ from .record_steps import (
 )
 
 
-class SiftLimits(NamedTuple):
+class FilterLimits(NamedTuple):
     """How many records of batches the steps hold at once."""
 
     records_held: int = 1 << 14
     """The most decoded records of one batch in memory at once, about 4 MB. A batch with more is decoded twice."""
-    records_sifted: int = 1 << 17
-    """`sift` ends after the batch with which it holds this many records."""
-    bytes_sifted: int = 16 << 20
-    """`sift` ends after the batch with which it holds this many bytes of decompressed values.
+    records_filtered: int = 1 << 17
+    """`filter_records` ends after the batch with which it holds this many records."""
+    bytes_filtered: int = 16 << 20
+    """`filter_records` ends after the batch with which it holds this many bytes of decompressed values.
 
     If one batch alone has more bytes, its records are not held: it is decoded again when it is rebuilt.
     """
 
 
-SIFT_LIMITS = SiftLimits()
+FILTER_LIMITS = FilterLimits()
 
 
 class PlainSteps:
@@ -59,7 +59,7 @@ class PlainSteps:
 
     chunk_type = BatchChunk
 
-    def __init__(self, limits: SiftLimits = SIFT_LIMITS) -> None:
+    def __init__(self, limits: FilterLimits = FILTER_LIMITS) -> None:
         self._limits = limits
 
     def offset_map(self, limit: KeyLimit, key_range: KeyRange) -> OffsetMap:
@@ -70,9 +70,9 @@ class PlainSteps:
         """The empty indexes of a new segment."""
         return CleanedIndexes(base_offset, index_interval_bytes)
 
-    def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> "PlainSifting":
+    def filter_records(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> "PlainRecordFilter":
         """Decides for every record whether it stays, batch by batch until the records held reach a limit."""
-        return PlainSifting(chunk, batches, order, self._limits)
+        return PlainRecordFilter(chunk, batches, order, self._limits)
 
     def mark(self, chunk: BatchChunk, batches: Sequence[int], offset_map: OffsetMap, marks: RecordMarks) -> None:
         """Marks each record whose key is in the map's range, unless the map has a later record of that key."""
@@ -85,8 +85,8 @@ class PlainSteps:
                     marks.set(number)
 
 
-class PlainSifting:
-    """The outcomes of batches (`Sifting`), and their records that stay; for a large batch, one byte for each record."""
+class PlainRecordFilter:
+    """The outcomes of batches (`RecordFilter`), and the records that stay; for a large batch, one byte a record."""
 
     __slots__ = ("_batches", "_chunk", "_kept", "outcomes", "total")
 
@@ -95,7 +95,7 @@ class PlainSifting:
         chunk: BatchChunk,
         batches: Sequence[int],
         order: RetentionInput,
-        limits: SiftLimits,
+        limits: FilterLimits,
         latest_among: LatestAmong | None = None,
     ) -> None:
         """`latest_among` finds the latest among the records of a batch. The default is for a DictionaryOffsetMap and
@@ -108,26 +108,30 @@ class PlainSifting:
         all_records = all_kept = all_without_key = held = size = 0
         first_records = chunk.first_records() if isinstance(order.latest, RecordMarks) else [0] * len(chunk.headers)
         for index in batches:
-            sift = _sift_windows if chunk.headers[index].records_count > limits.records_held else _sift_whole
-            sifted = sift(chunk, index, order, limits, latest_among or latest_in_dictionary, first_records[index])
+            filter_batch = (
+                _filter_windows if chunk.headers[index].records_count > limits.records_held else _filter_whole
+            )
+            filtered = filter_batch(
+                chunk, index, order, limits, latest_among or latest_in_dictionary, first_records[index]
+            )
             header = chunk.headers[index]
-            counts = sifted.counts
+            counts = filtered.counts
             all_records += counts.records
             all_kept += counts.kept
             all_without_key += counts.without_key
             self.outcomes.append(
-                batch_outcome(counts.records, counts.kept, sifted.keeps_tombstone, header.has_delete_horizon)
+                batch_outcome(counts.records, counts.kept, filtered.keeps_tombstone, header.has_delete_horizon)
             )
-            self._kept.append(sifted.kept)
-            if isinstance(sifted.kept, list):
+            self._kept.append(filtered.kept)
+            if isinstance(filtered.kept, list):
                 held += counts.kept
-                size += _bytes_of(sifted.kept) if header.is_compressed else 0  # uncompressed: no more than the chunk
-            if held >= limits.records_sifted or size >= limits.bytes_sifted:
+                size += _bytes_of(filtered.kept) if header.is_compressed else 0  # uncompressed: no more than the chunk
+            if held >= limits.records_filtered or size >= limits.bytes_filtered:
                 break
         self.total = RetentionCounts(all_records, all_kept, all_without_key)
 
     def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> "PlainRebuilt":
-        """Rebuilds the batches with these numbers from the records that stay, as `Sifting.rebuild`."""
+        """Rebuilds the batches with these numbers from the records that stay, as `RecordFilter.rebuild`."""
         rebuilt = []
         for number in numbers:
             index, kept = self._batches[number], self._kept[number]
@@ -146,7 +150,7 @@ class PlainSifting:
         return PlainRebuilt(rebuilt)
 
 
-class _Sifted(NamedTuple):
+class _FilteredBatch(NamedTuple):
     """What was decided about one batch. `kept`: the records that stay, or a byte for each record, 1 if it stays."""
 
     counts: RetentionCounts
@@ -154,34 +158,34 @@ class _Sifted(NamedTuple):
     kept: list[Record] | bytearray
 
 
-def _sift_whole(
+def _filter_whole(
     chunk: BatchChunk,
     index: int,
     order: RetentionInput,
-    limits: SiftLimits,
+    limits: FilterLimits,
     latest_among: LatestAmong,
     first_record: int,
-) -> _Sifted:
-    """Sifts a batch whose records may all be in memory, if they have `bytes_sifted` at most."""
+) -> _FilteredBatch:
+    """Filters a batch whose records may all be in memory, if they have `bytes_filtered` at most."""
     try:
-        records = decode(chunk, index, limits.bytes_sifted)
+        records = decode(chunk, index, limits.bytes_filtered)
     except RecordTooLargeError:
-        return _sift_windows(chunk, index, order, limits, latest_among, first_record)
+        return _filter_windows(chunk, index, order, limits, latest_among, first_record)
     stays, without_key = _stays(chunk, index, records, order, latest_among(records, first_record, order.latest))
     kept = list(compress(records, stays))
     keeps_tombstone = any(record.value is None for record in kept)
-    return _Sifted(RetentionCounts(len(records), len(kept), without_key), keeps_tombstone, kept)
+    return _FilteredBatch(RetentionCounts(len(records), len(kept), without_key), keeps_tombstone, kept)
 
 
-def _sift_windows(
+def _filter_windows(
     chunk: BatchChunk,
     index: int,
     order: RetentionInput,
-    limits: SiftLimits,
+    limits: FilterLimits,
     latest_among: LatestAmong,
     first_record: int,
-) -> _Sifted:
-    """Sifts a large batch, `records_held` of its records at a time."""
+) -> _FilteredBatch:
+    """Filters a large batch, `records_held` of its records at a time."""
     all_stays = bytearray()
     all_without_key = 0
     keeps_tombstone = False
@@ -191,7 +195,7 @@ def _sift_windows(
         all_stays += bytes(stays)
         all_without_key += without_key
         keeps_tombstone = keeps_tombstone or any(record.value is None for record in compress(records, stays))
-    return _Sifted(RetentionCounts(len(all_stays), sum(all_stays), all_without_key), keeps_tombstone, all_stays)
+    return _FilteredBatch(RetentionCounts(len(all_stays), sum(all_stays), all_without_key), keeps_tombstone, all_stays)
 
 
 def _stays(

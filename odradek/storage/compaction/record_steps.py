@@ -72,7 +72,7 @@ class Rebuilt(Protocol):
         ...
 
 
-class Sifting(Protocol):
+class RecordFilter(Protocol):
     """The outcomes of a number of batches, in their order."""
 
     @property
@@ -82,7 +82,7 @@ class Sifting(Protocol):
 
     @property
     def outcomes(self) -> Sequence[int]:
-        """EMPTY, WHOLE, REBUILT or WITH_HORIZON for each batch that was sifted: at least the first one."""
+        """EMPTY, WHOLE, REBUILT or WITH_HORIZON for each batch that was filtered: at least the first one."""
         ...
 
     def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> Rebuilt:
@@ -110,10 +110,10 @@ class RecordSteps(Protocol):
         """The empty indexes of a new segment."""
         ...
 
-    def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> Sifting:
+    def filter_records(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> RecordFilter:
         """Decides for every record whether it stays, batch by batch until the records held reach a limit.
 
-        The number of `outcomes` says how many of the batches were sifted.
+        The number of `outcomes` says how many of the batches were filtered.
         """
         ...
 

@@ -80,7 +80,7 @@ def retain(round_: Round, chunk: BatchChunk, order: RetentionInput) -> Iterator[
         yield _pieces(chunk, outcomes, first, end, rebuilt), is_changed
         if not data:
             return
-        del rebuilt  # before the next batches are sifted
+        del rebuilt  # before the next batches are filtered
         first = end
 
 
@@ -122,13 +122,13 @@ def _control_batch(round_: Round, chunk: BatchChunk, index: int) -> _Outcome:
 def _data_batches(
     round_: Round, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput, outcomes: list[_Outcome]
 ) -> tuple[int, Rebuilt | None]:
-    """Sets the outcomes of these data batches, up to the number that the steps sift at once.
+    """Sets the outcomes of these data batches, up to the number that the steps filter at once.
 
     Returns that number, and the batches that were rebuilt, if any.
     """
-    sifting = round_.steps.sift(chunk, batches, order)
+    record_filter = round_.steps.filter_records(chunk, batches, order)
     rebuilds = []
-    for number, outcome in enumerate(sifting.outcomes):
+    for number, outcome in enumerate(record_filter.outcomes):
         if outcome == EMPTY:
             outcomes[batches[number]] = _without_records(round_, chunk, batches[number], 0)
         elif outcome == WHOLE:
@@ -136,11 +136,11 @@ def _data_batches(
         else:
             outcomes[batches[number]] = _REBUILT
             rebuilds.append(number)
-    round_.records_read += sifting.total.records
-    round_.records_kept += sifting.total.kept
-    round_.records_without_key += sifting.total.without_key
+    round_.records_read += record_filter.total.records
+    round_.records_kept += record_filter.total.kept
+    round_.records_without_key += record_filter.total.without_key
     horizon = round_.now_ms + round_.delete_retention_ms
-    return len(sifting.outcomes), sifting.rebuild(rebuilds, horizon) if rebuilds else None
+    return len(record_filter.outcomes), record_filter.rebuild(rebuilds, horizon) if rebuilds else None
 
 
 def _without_records(round_: Round, chunk: BatchChunk, index: int, records: int) -> _Outcome:

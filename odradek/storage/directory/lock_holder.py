@@ -31,9 +31,9 @@ def lock_holder(directory: Path) -> int | None:
         if sys.platform not in FLOCK:
             return 0
         layout, type_at, process_at = FLOCK[sys.platform]
-        wanted = [0] * 5  # the whole file: from SEEK_SET, start 0, length 0
-        wanted[type_at] = fcntl.F_WRLCK
-        answer = struct.unpack(layout, fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(layout, *wanted)))
+        lock_fields = [0] * 5  # the whole file: from SEEK_SET, start 0, length 0
+        lock_fields[type_at] = fcntl.F_WRLCK
+        answer = struct.unpack(layout, fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(layout, *lock_fields)))
         return None if answer[type_at] == fcntl.F_UNLCK else int(answer[process_at])
     finally:
         os.close(descriptor)

@@ -247,7 +247,9 @@ class LogDirectories:
         A cordoned directory is chosen only if all online ones are cordoned.
         """
         candidates = [directory for directory in self.online if directory.path not in self.cordoned]
-        return min(candidates or self.online, key=lambda one: (one.gate.shortage, one.partition_count))
+        return min(
+            candidates or self.online, key=lambda directory: (directory.gate.shortage, directory.partition_count)
+        )
 
     def shortage_in(self, directory_id: bytes) -> int:
         """How short of space a directory is (`AppendGate.shortage`); 0 for an unknown directory."""

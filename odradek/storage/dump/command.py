@@ -8,10 +8,14 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from odradek import __version__
+from odradek.protocol.common.command_options import arguments, flag, option, repeated, takes
 
 if TYPE_CHECKING:
     from .events import DumpFinding, Event
@@ -65,66 +69,77 @@ def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> s
     return CLASSES[name]
 
 
+def _print_version(context: click.Context, _: click.Parameter, value: bool) -> None:
+    """Prints the version and ends the command, if the flag was given."""
+    if value and not context.resilient_parsing:
+        click.echo(__version__)
+        context.exit()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DumpOptions:
+    """The arguments of ``odradek dump-log``."""
+
+    files: tuple[str, ...] = repeated("--files", metavar="FILE,...", help="The files; may be repeated.")
+    more_files: tuple[str, ...] = arguments(metavar="[FILE]...")
+    deep_iteration: bool = flag("--deep-iteration", help="Print records, not only batches.")
+    print_data_log: bool = flag("--print-data-log", help="Print keys and values too; implies --deep-iteration.")
+    skip_record_metadata: bool = flag("--skip-record-metadata", help="Print only keys and values of records.")
+    index_sanity_check: bool = flag(
+        "--index-sanity-check", help="Only run the check that a broker runs before it uses an index."
+    )
+    verify_index_only: bool = flag("--verify-index-only", help="Compare indexes with their logs without printing them.")
+    max_message_size: int = option(
+        "--max-message-size",
+        type=click.IntRange(min=1),
+        default=5 * 1024 * 1024,
+        show_default=True,
+        metavar="BYTES",
+        help="Do not compare indexes with batches larger than this.",
+    )
+    max_bytes: int = option(
+        "--max-bytes",
+        type=click.IntRange(min=0),
+        default=0x7FFFFFFF,
+        show_default=True,
+        metavar="BYTES",
+        help="Read at most this many bytes of each log.",
+    )
+    offsets: bool = flag("--offsets-decoder", help="Decode records of __consumer_offsets.")
+    transaction_log: bool = flag("--transaction-log-decoder", help="Decode records of __transaction_state.")
+    cluster_metadata: bool = flag("--cluster-metadata-decoder", help="Decode records of __cluster_metadata.")
+    remote_log_metadata: bool = flag("--remote-log-metadata-decoder", help="Decode records of __remote_log_metadata.")
+    share_group_state: bool = flag("--share-group-state-decoder", help="Decode records of __share_group_state.")
+    key_class: str = option("--key-decoder-class", callback=_class, help=f"Decoder of keys: {', '.join(CLASSES)}.")
+    value_class: str = option(
+        "--value-decoder-class", callback=_class, help=f"Decoder of values: {', '.join(CLASSES)}."
+    )
+    shows_bytes: bool = flag("--bytes", help="Also print a table of the fields with their bytes.")
+    version: None = option(
+        "--version",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_print_version,
+        help="Show the version and exit.",
+    )
+    as_json: bool = flag("--json", help="Print one JSON document per line.")
+
+
 @click.command(
     help="Print the batches and records of log files, and the entries of indexes, producer snapshots and KRaft"
     " snapshots; verify indexes against their logs. The exit code is 1 if a file is corrupt.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("--files", "files", multiple=True, metavar="FILE,...", help="The files; may be repeated.")
-@click.argument("more_files", nargs=-1, metavar="[FILE]...")
-@click.option("--deep-iteration", is_flag=True, help="Print records, not only batches.")
-@click.option("--print-data-log", is_flag=True, help="Print keys and values too; implies --deep-iteration.")
-@click.option("--skip-record-metadata", is_flag=True, help="Print only keys and values of records.")
-@click.option(
-    "--index-sanity-check", is_flag=True, help="Only run the check that a broker runs before it uses an index."
-)
-@click.option("--verify-index-only", is_flag=True, help="Compare indexes with their logs without printing them.")
-@click.option(
-    "--max-message-size",
-    type=click.IntRange(min=1),
-    default=5 * 1024 * 1024,
-    show_default=True,
-    metavar="BYTES",
-    help="Do not compare indexes with batches larger than this.",
-)
-@click.option(
-    "--max-bytes",
-    type=click.IntRange(min=0),
-    default=0x7FFFFFFF,
-    show_default=True,
-    metavar="BYTES",
-    help="Read at most this many bytes of each log.",
-)
-@click.option("--offsets-decoder", "offsets", is_flag=True, help="Decode records of __consumer_offsets.")
-@click.option(
-    "--transaction-log-decoder", "transaction_log", is_flag=True, help="Decode records of __transaction_state."
-)
-@click.option(
-    "--cluster-metadata-decoder", "cluster_metadata", is_flag=True, help="Decode records of __cluster_metadata."
-)
-@click.option(
-    "--remote-log-metadata-decoder",
-    "remote_log_metadata",
-    is_flag=True,
-    help="Decode records of __remote_log_metadata.",
-)
-@click.option(
-    "--share-group-state-decoder", "share_group_state", is_flag=True, help="Decode records of __share_group_state."
-)
-@click.option("--key-decoder-class", "key_class", callback=_class, help=f"Decoder of keys: {', '.join(CLASSES)}.")
-@click.option("--value-decoder-class", "value_class", callback=_class, help=f"Decoder of values: {', '.join(CLASSES)}.")
-@click.option("--bytes", "shows_bytes", is_flag=True, help="Also print a table of the fields with their bytes.")
-@click.version_option(None, "--version", package_name="odradek", message="%(version)s")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per line (same as --output json).")
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="Output format.", show_default=True)
-def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, output: str, **options: Any) -> int:
+@takes(DumpOptions)
+def command(options: DumpOptions) -> int:
     """Dumps each file in turn. Returns the exit code."""
-    paths = [Path(name) for text in files for name in text.split(",") if name]
-    paths += [Path(name) for name in more_files]
+    paths = [Path(name) for text in options.files for name in text.split(",") if name]
+    paths += [Path(name) for name in options.more_files]
     if not paths:
         raise click.UsageError("Missing required argument --files")
-    chosen = next((name for name in DECODERS if options[name]), None)
-    printer = _printer(as_json or output == "json", options["skip_record_metadata"], chosen)
+    chosen = next((name for name in DECODERS if getattr(options, name)), None)
+    printer = _printer(options.as_json, options.skip_record_metadata, chosen)
     corrupt: list[DumpFinding] = []
     failed = False
     for path in paths:
@@ -152,7 +167,7 @@ def _printer(as_json: bool, skip_record_metadata: bool, decoder: str | None) -> 
     return TextPrinter(skip_record_metadata=skip_record_metadata, decoder=decoder)
 
 
-def events_of(path: Path, decoder: str | None, options: dict[str, Any]) -> Iterator["Event"]:
+def events_of(path: Path, decoder: str | None, options: DumpOptions) -> Iterator["Event"]:
     """Reads a file by its suffix: ``.log``, ``.checkpoint``, an index, or ``.snapshot``. Warns of others.
 
     ``decoder``: a key of DECODERS for the records of an internal topic, or None. ``options``: those of the command.
@@ -163,15 +178,15 @@ def events_of(path: Path, decoder: str | None, options: dict[str, Any]) -> Itera
         from . import decoders
         from .log_dump import LogOptions, dump_log
 
-        prints_data = options["print_data_log"] or decoder is not None
-        plain = decoders.plain(options["key_class"], options["value_class"])
+        prints_data = options.print_data_log or decoder is not None
+        plain = decoders.plain(options.key_class, options.value_class)
         decode = getattr(decoders, DECODERS[decoder]) if decoder else plain if prints_data else None
-        deep = options["deep_iteration"] or prints_data
-        return dump_log(path, LogOptions(deep, decode, options["max_bytes"], options["shows_bytes"]))
+        deep = options.deep_iteration or prints_data
+        return dump_log(path, LogOptions(deep, decode, options.max_bytes, options.shows_bytes))
     from . import index_dump
 
     index_options = index_dump.IndexOptions(
-        options["index_sanity_check"], options["verify_index_only"], options["max_message_size"], options["shows_bytes"]
+        options.index_sanity_check, options.verify_index_only, options.max_message_size, options.shows_bytes
     )
     match suffix:
         case ".index":

@@ -56,9 +56,9 @@ class SegmentReader:
             if bound is not None and (following is None or bound < following.base_offset):
                 limit = segment.indexes.find(bound)
                 end = end if limit is None else limit.position
-            wanted = max(max_bytes, place.size) if min_one_batch else max_bytes
-            length = min(end - place.position, wanted)
-            if wanted < place.size or length <= 0:
+            most_bytes = max(max_bytes, place.size) if min_one_batch else max_bytes
+            length = min(end - place.position, most_bytes)
+            if most_bytes < place.size or length <= 0:
                 return NOTHING
             descriptor = segment.file.try_hold() if length >= REGION_BYTES else None
             if descriptor is None:

@@ -109,9 +109,9 @@ def scan_batches(
         if size is None or size > available:
             if size is not None and size > end - position:
                 raise CorruptRecordError(f"the batch at {position} has {size} bytes, only {end - position} are left")
-            wanted = min(max(chunk_bytes, size or 0), end - position)
-            chunk, start = memoryview(files.read(fd, wanted, position)), 0
-            if len(chunk) < wanted:
+            read_bytes = min(max(chunk_bytes, size or 0), end - position)
+            chunk, start = memoryview(files.read(fd, read_bytes, position)), 0
+            if len(chunk) < read_bytes:
                 raise CorruptRecordError(f"the file ends at {position + len(chunk)}, not at {end}")
             size = batch_size(chunk)
             if size is None:

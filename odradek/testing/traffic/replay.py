@@ -22,7 +22,7 @@ from .replay_result import ReplayResult
 
 if TYPE_CHECKING:
     from odradek.client.cluster.connection import BrokerConnection
-    from odradek.client.security.secured import Secured
+    from odradek.client.security.secured import ConnectionSecurity
 
 LOGIN = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 NOTHING = "no answer"
@@ -37,7 +37,7 @@ class Replayer:
         address: tuple[str, int],
         ignore: Collection[str],
         timeout_s: float,
-        secured: "Secured | None",
+        secured: "ConnectionSecurity | None",
     ) -> None:
         self._exchanges = list(exchanges)
         self._address = address

@@ -10,7 +10,8 @@ from odradek.broker.security.authentication.bearer_token import BearerToken, Tok
 from odradek.broker.security.authentication.mechanism import Authenticated, Refused
 from odradek.broker.security.authentication.oauthbearer import OAuthBearerExchange
 from odradek.broker.security.authentication.unsecured_tokens import UnsecuredRules, validate_unsecured
-from odradek.protocol.security.oauthbearer import ClientInitial, encode_client_initial
+from odradek.protocol.security.oauthbearer import ClientInitial
+from support.security.oauthbearer import encode_client_initial
 
 NOW_MS = 1_795_000_000_000
 NOW_S = NOW_MS // 1000

@@ -34,6 +34,13 @@ HOUR_MS = 3_600_000
 COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}), segment_bytes=20_000, min_cleanable_dirty_ratio=0.01)
 
 
+async def run_once(cleaner: LogCleaner) -> None:
+    """Runs one whole pass: cleans the due logs, applies retention, writes checkpoints. Waits for the rounds."""
+    await cleaner._begin_rounds()
+    if cleaner._rounds:
+        await asyncio.wait(cleaner._rounds)
+
+
 class Clock:
     """Milliseconds since the epoch, moved by the test."""
 
@@ -110,7 +117,7 @@ async def test_a_round_cleans_and_is_written_down(
     log = topic(directory, "compacted", clock, size=size)
     untouched = topic(directory, "deleted", clock, LogConfig())
     before = untouched.size_in_bytes
-    await cleaner.run_once()
+    await run_once(cleaner)
     assert len(values(log)) == 10
     assert checkpoint(directory) == {("compacted", 0): log.log_end_offset}
     assert untouched.size_in_bytes == before
@@ -118,7 +125,7 @@ async def test_a_round_cleans_and_is_written_down(
     assert (state.rounds, state.in_progress, state.uncleanable) == (1, set(), {})
     assert state.last_round.bytes_read >= size
     assert 0 < state.last_round.bytes_written < size / 5
-    await cleaner.run_once()
+    await run_once(cleaner)
     assert state.rounds == 1, "nothing is dirty any more"
     assert state.max_dirty_ratio == 0
 
@@ -131,7 +138,7 @@ async def test_the_filthiest_comes_first(directory: LogDirectory, cleaner: LogCl
     order = []
     while cleaner.state.rounds < 3:
         before = dict(directory.cleaner_offsets)
-        await cleaner.run_once()
+        await run_once(cleaner)
         order += [key[0] for key, offset in directory.cleaner_offsets.items() if before[key] != offset]
     assert order == ["b", "c", "a"]
 
@@ -145,7 +152,7 @@ async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
     good = path.read_bytes()
     path.write_bytes(good[:5000] + bytes([good[5000] ^ 4]) + good[5001:])
     for _ in range(2):
-        await cleaner.run_once()
+        await run_once(cleaner)
     assert len(values(sound)) <= 20
     refusal = cleaner.state.uncleanable["damaged", 0]
     assert f"{path}, position 0, offset 0: Record is corrupt (stored crc" in refusal.reason
@@ -167,11 +174,11 @@ async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
     assert float(waiting.split()[-1]) > 90_000
 
     clock.now_ms += FIRST_RETRY_MS
-    await cleaner.run_once()
+    await run_once(cleaner)
     assert cleaner.state.uncleanable["damaged", 0].attempts == 2
     path.write_bytes(good)
     clock.now_ms += 2 * FIRST_RETRY_MS
-    await cleaner.run_once()
+    await run_once(cleaner)
     assert not cleaner.state.uncleanable
     assert len(values(damaged)) == 10
 
@@ -207,12 +214,12 @@ async def test_compact_and_delete_together(directory: LogDirectory, cleaner: Log
     log = topic(directory, "both", clock, both)
     compacted = topic(directory, "compacted", clock, replace(COMPACT, retention_ms=HOUR_MS))
     for _ in range(2):
-        await cleaner.run_once()
+        await run_once(cleaner)
     assert len(values(log)) == len(values(compacted)) == 10
     end = log.log_end_offset
     clock.now_ms += 2 * HOUR_MS
     assert not any(map(is_retained, directory.logs.values())), "a compacted log's segments are the cleaner's matter"
-    await cleaner.run_once()
+    await run_once(cleaner)
     assert values(log) == {}
     assert (log.log_start_offset, log.log_end_offset) == (end, end)
     assert len(values(compacted)) == 10, "compact alone keeps the latest for ever"
@@ -220,14 +227,14 @@ async def test_compact_and_delete_together(directory: LogDirectory, cleaner: Log
 
 async def test_deleting_the_topic_ends_its_round(directory: LogDirectory, cleaner: LogCleaner, clock: Clock) -> None:
     log = topic(directory, "gone", clock, size=2 * THREAD_BYTES)
-    cleaning = asyncio.create_task(cleaner.run_once())
+    cleaning = asyncio.create_task(run_once(cleaner))
     await begun(log)
     directory.delete_log("gone", 0, clock())
     await asyncio.wait_for(cleaning, 60)
     assert cleaner.state.in_progress == set()
     assert not cleaner.state.uncleanable, "a cleaner that is stopped has not failed"
     again = topic(directory, "gone", clock)
-    await cleaner.run_once()
+    await run_once(cleaner)
     assert len(values(again)) == 10
     assert checkpoint(directory) == {("gone", 0): again.log_end_offset}
 
@@ -251,7 +258,7 @@ async def test_a_checkpoint_outside_the_log_is_reset_with_a_warning(
 ) -> None:
     log = topic(directory, "reset", clock)
     directory.cleaner_offsets["reset", 0] = log.log_end_offset + 1
-    await cleaner.run_once()
+    await run_once(cleaner)
     assert len(values(log)) == 10
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == 1
@@ -272,7 +279,7 @@ async def scrape(metrics: LogMetrics, path: str = "/metrics") -> str:
 async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner: LogCleaner, clock: Clock) -> None:
     log = topic(directory, "compacted", clock)
     before = log.size_in_bytes
-    await cleaner.run_once()
+    await run_once(cleaner)
     rewritten = log.size_in_bytes
     read = 2 * before  # read once for the keys, and once to filter
     clock.now_ms += 7
@@ -299,7 +306,7 @@ async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner
     half = directory.logs["half", 0]
     middle = directory.cleaner_offsets["half", 0] = half.segments.base_offsets[2]
     cleaned = sum(segment.size for segment in half.segments if segment.base_offset < middle)
-    await cleaner.run_once()
+    await run_once(cleaner)
     answer_then = await asyncio.wait_for(scrape(LogMetrics([directory], lambda: cleaner.state, clock)), 10)
     dirty_percent = int(100 * (1 - cleaned / before))
     assert f"kafka_log_logcleanermanager_max_dirty_percent {float(dirty_percent)}" in answer_then
@@ -334,7 +341,7 @@ async def test_others_have_their_turn_while_it_passes_over_logs_that_are_not_com
             await asyncio.sleep(0)
 
     watching = asyncio.create_task(watch())
-    await cleaner.run_once()
+    await run_once(cleaner)
     watching.cancel()
     await cleaner.stop()
     assert turns >= 8, "four turns to choose, four to pass them for retention"
@@ -358,7 +365,7 @@ async def test_others_have_their_turn_while_it_looks_at_many_logs(
             await asyncio.sleep(0)
 
     watching = asyncio.create_task(watch())
-    await cleaner.run_once()
+    await run_once(cleaner)
     watching.cancel()
     assert seen[0] > 3 * SEGMENTS_A_STEP
     assert len(old.segments) == 1

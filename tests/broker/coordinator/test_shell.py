@@ -34,7 +34,7 @@ from odradek.protocol.messages.group_records import (
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
-from support.groups.harness import START_MS, Harness, MemoryLog, VirtualTimers
+from support.groups.harness import START_MS, Harness, MemoryLog, VirtualTimers, hard_state
 
 
 def _coordinator(logs: dict[int, MemoryLog]) -> tuple[GroupCoordinator, VirtualTimers]:
@@ -297,7 +297,7 @@ def test_many_tombstones_are_appended_in_several_batches() -> None:
     assert len(harness.log.batches) > portions + 3, "in slices, not 1,000 to a batch"
     assert harness.core.groups == {}
     harness.start()
-    assert harness.core.hard_state()["groups"] == {}
+    assert hard_state(harness.core)["groups"] == {}
     assert list(harness.core.offsets.groups()) == []
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records.batch import iterate_headers
-from support.groups.harness import Harness
+from support.groups.harness import Harness, hard_state
 
 
 class Simulation(ABC):
@@ -82,7 +82,7 @@ class Simulation(ABC):
         ``clean`` cleans the log as the log cleaner does.
         """
         harness, log = self.harness, self.harness.log
-        before = harness.core.hard_state()
+        before = hard_state(harness.core)
         everything_kept = True
         if log.held:
             kept = self.random.randint(self._durable_batches, len(log.batches))
@@ -97,7 +97,7 @@ class Simulation(ABC):
         clean()
         harness.start()
         if everything_kept:
-            assert harness.core.hard_state() == before, "a restart has changed what was stored"
+            assert hard_state(harness.core) == before, "a restart has changed what was stored"
 
 
 @dataclass(frozen=True)

@@ -125,4 +125,4 @@ async def test_the_admin_client_creates_finds_and_deletes(broker: OurBroker, nam
 
 
 def test_the_document_is_json(shell: Shell) -> None:
-    assert json.loads(shell.out("acls", "--list", "--output", "json", "--topic", "none")) == []
+    assert json.loads(shell.out("acls", "--list", "--json", "--topic", "none")) == []

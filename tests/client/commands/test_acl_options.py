@@ -13,15 +13,15 @@ from odradek.client.admin.acl_types import (
     PatternType,
     ResourcePattern,
 )
-from odradek.client.commands.acl_wanted import (
+from odradek.client.commands.acl_options import (
     CLUSTER,
     AclOptions,
     WrongUsageError,
+    acls_of_options,
     acls_to_add,
     check_options,
     operation_named,
     operation_names,
-    wanted_acls,
 )
 from odradek.protocol.security.acl_names import known_name
 
@@ -41,7 +41,14 @@ def test_a_producer_and_consumer_gets_what_both_need() -> None:
     id.
     """
     options = AclOptions(
-        "add", ("t",), ("g",), ("x",), producer=True, consumer=True, idempotent=True, allow_principal=ALICE
+        add=True,
+        topic=("t",),
+        group=("g",),
+        transactional_id=("x",),
+        producer=True,
+        consumer=True,
+        idempotent=True,
+        allow_principal=ALICE,
     )
     check_options(options)
     on_topic = (AclOperation.WRITE, AclOperation.DESCRIBE, AclOperation.CREATE, AclOperation.READ)
@@ -54,28 +61,30 @@ def test_a_producer_and_consumer_gets_what_both_need() -> None:
 
 
 REFUSED = {
-    "The --principal option is only available if --list is set": AclOptions("add", principal=ALICE),
-    "With --producer you must specify a --topic": AclOptions("add", producer=True),
-    "The --idempotent option is only available if --producer is set": AclOptions("add", ("t",), idempotent=True),
-    "With --consumer you must specify a --topic and a --group": AclOptions("add", ("t",), consumer=True),
-    'Option "[list]" can\'t be used with option "[allow-principal]"': AclOptions("list", allow_principal=ALICE),
+    "The --principal option is only available if --list is set": AclOptions(add=True, principal=ALICE),
+    "With --producer you must specify a --topic": AclOptions(add=True, producer=True),
+    "The --idempotent option is only available if --producer is set": AclOptions(
+        add=True, topic=("t",), idempotent=True
+    ),
+    "With --consumer you must specify a --topic and a --group": AclOptions(add=True, topic=("t",), consumer=True),
+    'Option "[list]" can\'t be used with option "[allow-principal]"': AclOptions(list_=True, allow_principal=ALICE),
     'Option "[producer]" can\'t be used with option "[operation]"': AclOptions(
-        "add", ("t",), producer=True, operation=("Read",)
+        add=True, topic=("t",), producer=True, operation=("Read",)
     ),
     'Option "[consumer]" can\'t be used with option "[deny-host]"': AclOptions(
-        "add", ("t",), ("g",), consumer=True, deny_host=("h",)
+        add=True, topic=("t",), group=("g",), consumer=True, deny_host=("h",)
     ),
-    "You must provide at least one resource": AclOptions("add", allow_principal=ALICE),
-    "You must specify one of: --allow-principal, --deny-principal": AclOptions("add", ("t",)),
+    "You must provide at least one resource": AclOptions(add=True, allow_principal=ALICE),
+    "You must specify one of: --allow-principal, --deny-principal": AclOptions(add=True, topic=("t",)),
     "A '--resource-pattern-type' value of 'MATCH' is not valid when adding acls.": AclOptions(
-        "add", ("t",), pattern_type=PatternType.MATCH, allow_principal=ALICE
+        add=True, topic=("t",), resource_pattern_type="match", allow_principal=ALICE
     ),
     "AclResourceType GROUP only supports operations": AclOptions(
-        "add", group=("g",), operation=("Write",), allow_principal=ALICE
+        add=True, group=("g",), operation=("Write",), allow_principal=ALICE
     ),
-    "Unknown operation 'Fly'": AclOptions("add", ("t",), operation=("Fly",), allow_principal=ALICE),
+    "Unknown operation 'Fly'": AclOptions(add=True, topic=("t",), operation=("Fly",), allow_principal=ALICE),
     "expected a string in format principalType:principalName but got alice": AclOptions(
-        "add", ("t",), allow_principal=("alice",)
+        add=True, topic=("t",), allow_principal=("alice",)
     ),
 }
 
@@ -101,11 +110,11 @@ def test_random_options_give_each_pair_of_principal_and_host(seed: int) -> None:
     hosts = [f"10.0.0.{number}" for number in range(chance.randrange(3))]
     operations = chance.sample(OPERATIONS_OF[AclResourceType.TOPIC].split(), 2)
     topics = [f"t{number}" for number in range(chance.randrange(1, 4))]
-    wanted = wanted_acls(
+    wanted = acls_of_options(
         AclOptions(
-            "remove",
-            tuple(topics),
-            pattern_type=PatternType.PREFIXED,
+            remove=True,
+            topic=tuple(topics),
+            resource_pattern_type="prefixed",
             operation=tuple(operations),
             allow_principal=tuple(names),
             deny_principal=tuple(denied),

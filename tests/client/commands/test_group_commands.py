@@ -12,14 +12,13 @@ import pytest
 
 from odradek.client.admin import Admin, GroupDescription, MemberDescription, NewTopic
 from odradek.client.admin.record_times import NextRecord, RecordTimeAdmin
-from odradek.client.commands.command_config import admin_settings
+from odradek.client.commands.command_config import admin_settings, read_properties
 from odradek.client.commands.groups.command import groups
 from odradek.client.commands.groups.csv import csv_text, parse_plan
 from odradek.client.commands.groups.offsets import GroupOffsetRow, seconds_behind
 from odradek.client.commands.groups.rebalance import waits
 from odradek.client.commands.groups.reset_target import parse_datetime, parse_duration_ms
 from odradek.client.commands.progress import Progress
-from odradek.client.commands.properties_file import read_properties
 from odradek.client.commands.running import CommandError
 from odradek.client.commands.topic_partitions import parse_topic_partitions
 from odradek.client.producer import Producer

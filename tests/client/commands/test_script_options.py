@@ -29,15 +29,15 @@ SCRIPTS = {
 OPTION = re.compile(r"^(--[a-z][\w.-]*)", re.MULTILINE)
 OF_EVERY_COMMAND = {"--help", "--version"}
 OURS_ALONE = {
-    "topics": {"--command-property", "--json", "--output", "--timeout"},
-    "configs": {"--command-property", "--json", "--output", "--timeout"},
-    "acls": {"-C", "-b", "--command-property", "--json", "--output", "--timeout"},
-    "delegation-tokens": {"--command-property", "--json", "--output", "--timeout"},
+    "topics": {"--command-property", "--json", "--timeout"},
+    "configs": {"--command-property", "--json", "--timeout"},
+    "acls": {"-C", "-b", "--command-property", "--json", "--timeout"},
+    "delegation-tokens": {"--command-property", "--json", "--timeout"},
     "produce": {
-        "--acks", "--compression-type", "--file", "--header", "--json", "--key", "--linger-ms", "--output",
-        "--partition", "--tombstone",
+        "--acks", "--compression-type", "--file", "--header", "--json", "--key", "--linger-ms", "--partition",
+        "--tombstone",
     },
-    "consume": {"--json", "--output", "--until-end", "--until-offset", "--until-time"},
+    "consume": {"--json", "--until-end", "--until-offset", "--until-time"},
 }  # fmt: skip
 TOOLS = "org.apache.kafka.tools"
 OTHER_SCRIPTS = {

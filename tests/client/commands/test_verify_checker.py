@@ -9,9 +9,9 @@ from random import Random
 import pytest
 
 from odradek.client.commands.latencies import Latencies
-from odradek.client.commands.verify.checker import EXAMPLES_MAX, Checker, Fate, Kind
+from odradek.client.commands.verify.checker import EXAMPLES_MAX, Checker, RecordFate, VerifyFindingKind
 from odradek.client.commands.verify.latency_series import FIRST_WIDTH_S, POINTS_MAX, LatencySeries
-from odradek.client.commands.verify.payload import KEYS, key_of, parsed, value_of
+from odradek.client.commands.verify.plan import KEYS, key_of, parsed, value_of
 from odradek.client.commands.verify.report_page import page, plot
 from odradek.client.commands.verify.report_text import report_lines, report_of
 
@@ -85,7 +85,7 @@ class Run:
         number = self.random.choice(sorted(self.places))
         return number, *self.places[number]
 
-    def findings(self) -> dict[Kind, int]:
+    def findings(self) -> dict[VerifyFindingKind, int]:
         for log in self.logs:
             for number in log.values():
                 if number not in self.unfollowed:
@@ -179,19 +179,19 @@ def skip(run: Run) -> None:
     run.unfollowed.add(run.owed()[0])
 
 
-PLANTED: list[tuple[Callable[[Run], None], Kind]] = [
-    (lose, Kind.LOST),
-    (lose_what_was_read, Kind.LOST),
-    (lose_what_was_read_but_not_acknowledged, Kind.LOST),
-    (duplicate, Kind.DUPLICATE),
-    (duplicate_in_another_partition, Kind.DUPLICATE),
-    (reorder, Kind.REORDERED),
-    (show_an_aborted_one, Kind.ABORTED),
-    (show_an_aborted_one_for_a_while, Kind.ABORTED),
-    (tear_a_transaction, Kind.TORN),
-    (store_a_refused_one, Kind.REFUSED),
-    (misplace, Kind.MISPLACED),
-    (skip, Kind.SKIPPED),
+PLANTED: list[tuple[Callable[[Run], None], VerifyFindingKind]] = [
+    (lose, VerifyFindingKind.LOST),
+    (lose_what_was_read, VerifyFindingKind.LOST),
+    (lose_what_was_read_but_not_acknowledged, VerifyFindingKind.LOST),
+    (duplicate, VerifyFindingKind.DUPLICATE),
+    (duplicate_in_another_partition, VerifyFindingKind.DUPLICATE),
+    (reorder, VerifyFindingKind.REORDERED),
+    (show_an_aborted_one, VerifyFindingKind.ABORTED),
+    (show_an_aborted_one_for_a_while, VerifyFindingKind.ABORTED),
+    (tear_a_transaction, VerifyFindingKind.TORN),
+    (store_a_refused_one, VerifyFindingKind.REFUSED),
+    (misplace, VerifyFindingKind.MISPLACED),
+    (skip, VerifyFindingKind.SKIPPED),
 ]
 
 
@@ -200,11 +200,11 @@ def test_a_run_without_a_fault_has_no_finding(seed: int) -> None:
     run = Run(seed)
     assert run.findings() == {}, run.replays(seed)
     assert run.checker.read == sum(len(log) for log in run.logs)
-    assert sum(run.checker.of_fate(fate) for fate in Fate) == run.checker.count
+    assert sum(run.checker.of_fate(fate) for fate in RecordFate) == run.checker.count
 
 
 @pytest.mark.parametrize(("plant", "kind"), PLANTED, ids=lambda one: getattr(one, "__name__", ""))
-def test_each_fault_is_found_and_no_other(plant: Callable[[Run], None], kind: Kind) -> None:
+def test_each_fault_is_found_and_no_other(plant: Callable[[Run], None], kind: VerifyFindingKind) -> None:
     for seed in SEEDS:
         run = Run(seed)
         plant(run)
@@ -220,21 +220,24 @@ def test_what_was_not_read_is_not_lost() -> None:
     for partition in (0, 1):
         run.checker.unread(partition, "no leader")
     found = {finding.kind: finding for finding in run.checker.findings()}
-    assert found[Kind.UNREAD].count == 2
-    assert found[Kind.UNREAD].examples == ("partition 0: no leader", "partition 1: no leader")
-    assert found[Kind.LOST].count == run.checker.of_fate(Fate.STORED) - sum(
-        run.checker._fates[number] == Fate.STORED and number % PARTITIONS != 2 for number in range(run.checker.count)
+    assert found[VerifyFindingKind.UNREAD].count == 2
+    assert found[VerifyFindingKind.UNREAD].examples == ("partition 0: no leader", "partition 1: no leader")
+    assert found[VerifyFindingKind.LOST].count == run.checker.of_fate(RecordFate.STORED) - sum(
+        run.checker._fates[number] == RecordFate.STORED and number % PARTITIONS != 2
+        for number in range(run.checker.count)
     )
-    assert len(found[Kind.LOST].examples) == EXAMPLES_MAX
+    assert len(found[VerifyFindingKind.LOST].examples) == EXAMPLES_MAX
     run.checker.begin_reading()
-    assert Kind.UNREAD not in {finding.kind for finding in run.checker.findings()}, "a new reading forgets the old one"
+    assert VerifyFindingKind.UNREAD not in {finding.kind for finding in run.checker.findings()}, (
+        "a new reading forgets the old one"
+    )
 
 
 def test_a_run_without_an_acknowledgement_has_verified_nothing() -> None:
     checker = Checker(KEYS)
     checker.refused(checker.sent())
     checker.begin_reading()
-    assert [finding.kind for finding in checker.findings()] == [Kind.NOTHING]
+    assert [finding.kind for finding in checker.findings()] == [VerifyFindingKind.NOTHING]
 
 
 def test_only_whole_records_of_the_run_are_taken() -> None:
@@ -282,14 +285,16 @@ def test_the_result_is_text_and_a_page() -> None:
     run = Run(3)
     for _ in range(EXAMPLES_MAX + 2):
         store_a_refused_one(run)
-    assert run.findings() == {Kind.REFUSED: EXAMPLES_MAX + 2}
+    assert run.findings() == {VerifyFindingKind.REFUSED: EXAMPLES_MAX + 2}
     series = LatencySeries()
     for second, latency_ms in ((0, 0.0), (1, 3.5), (7, 12_000.0)):
         series.add(second, latency_ms)
     report = report_of("<topic>", PARTITIONS, 8.25, run.checker, series)
     lines = report_lines(report)
     assert lines[0] == "<topic>: 3 partitions, 8.2 s"
-    assert lines[1].startswith(f"records: {run.checker.count} sent, {run.checker.of_fate(Fate.STORED)} acknowledged, ")
+    assert lines[1].startswith(
+        f"records: {run.checker.count} sent, {run.checker.of_fate(RecordFate.STORED)} acknowledged, "
+    )
     assert "7 refused by the broker, and in the topic" in lines
     assert lines[-2:] == ["  and 2 more", "FAILED: 1 kind of findings"]
     html = page(report)

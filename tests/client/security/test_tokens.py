@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from odradek.client.errors import AuthenticationError
+from odradek.client.security.login import TokenSource
 from odradek.client.security.settings import TokenProvider, security_of
-from odradek.client.security.tokens import TokenSource
 from support.security.secured_kafka import sasl
 from support.security.token_endpoint import TokenEndpoint, answer_with, jwt
 

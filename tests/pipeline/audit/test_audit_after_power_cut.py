@@ -8,8 +8,7 @@ from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.engine.engines import LOCAL
-from odradek.pipeline.reading.options import Mode, parse_options
-from odradek.pipeline.reading.pruning import Pruning
+from odradek.pipeline.reading.options import Mode, Pruning, parse_options
 from odradek.pipeline.reading.split_reader import Reading, read_split
 from odradek.pipeline.reading.splits import plan_records
 from odradek.storage.files.checkpoints import write_epoch_checkpoint

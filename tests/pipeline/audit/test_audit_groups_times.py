@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.audit.groups.log_times import LogLookUps, answer, end_offset_of_epoch
+from odradek.pipeline.audit.groups.log_times import LogLookUps, end_offset_of_epoch, look_up
 from odradek.pipeline.directories.log_directories import find_partitions
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import Record, iterate_records
@@ -35,7 +35,7 @@ def test_answers_are_those_of_reading_everything(tmp_path: Path, seed: int) -> N
     first, last = records[0].timestamp, max(record.timestamp for record in records)
     times = sorted({first - 1, last, *(rng.randrange(first, last + 1) for _ in range(40))})
     offsets = sorted({record.offset for record in rng.sample(data, 40)})
-    found = answer(LogLookUps(replica, end, tuple(times), tuple(offsets)))
+    found = look_up(LogLookUps(replica, end, tuple(times), tuple(offsets)))
     for time in times:
         expected = next((record.offset for record in records if record.timestamp > time), end)
         assert found.end_offsets[time] == expected, f"seed {seed}, time {time}"
@@ -47,7 +47,7 @@ def test_answers_are_those_of_reading_everything(tmp_path: Path, seed: int) -> N
 def test_an_offset_behind_the_log_has_no_time(tmp_path: Path) -> None:
     root = history_directory(tmp_path, steps=20)
     [replica] = find_partitions(root)
-    assert answer(LogLookUps(replica, 0, (), (10**6,))).timestamps == {}
+    assert look_up(LogLookUps(replica, 0, (), (10**6,))).timestamps == {}
 
 
 @pytest.mark.parametrize(

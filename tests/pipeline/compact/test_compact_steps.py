@@ -24,7 +24,7 @@ from odradek.storage.compaction.grouping import CleanableRange, cleanable_range
 from odradek.storage.compaction.offset_map import UNLIMITED, KeyLimit, KeyRange
 from odradek.storage.compaction.pace import full_speed
 from odradek.storage.compaction.partition_facts import PartitionFacts, read_partition
-from odradek.storage.compaction.plain_steps import PlainSteps, SiftLimits
+from odradek.storage.compaction.plain_steps import FilterLimits, PlainSteps
 from odradek.storage.compaction.record_steps import RecordSteps
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.log.log import AppendOrigin, Log
@@ -46,7 +46,7 @@ class Way:
     buffer_bytes: int = 1 << 20
 
 
-SMALL = SiftLimits(records_held=3, records_sifted=7, bytes_sifted=200)
+SMALL = FilterLimits(records_held=3, records_filtered=7, bytes_filtered=200)
 """Limits with which a few records are many."""
 SMALL_WALKS = WalkLimits(rows=9, payload_bytes=300)
 WAYS = {

@@ -13,9 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from odradek.pipeline.compact.command import compact, in_words
-from odradek.pipeline.compact.job import compact_directory
+from odradek.pipeline.compact.job import compact_directory, why_out_of_reach
 from odradek.pipeline.compact.plan import CompactionOrder, CompactionProgress
-from odradek.pipeline.compact.reach import why_out_of_reach
 from odradek.pipeline.engine import engines
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, TopicRecord
@@ -217,7 +216,7 @@ def test_a_dry_run_says_what_would_be_freed_and_changes_nothing(
 def test_an_executor_must_see_what_was_locked(tmp_path: Path) -> None:
     assert "cannot be opened on" in why_out_of_reach(tmp_path / "missing")
     (tmp_path / ".lock").touch()
-    script = f"from odradek.pipeline.compact.reach import *; print(why_out_of_reach(Path({str(tmp_path)!r})))"
+    script = f"from odradek.pipeline.compact.job import *; print(why_out_of_reach(Path({str(tmp_path)!r})))"
     elsewhere = [sys.executable, "-c", script]
     run = subprocess.run(elsewhere, capture_output=True, text=True, check=True)
     assert "is not the directory that was locked" in run.stdout

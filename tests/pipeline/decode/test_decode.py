@@ -13,9 +13,9 @@ from odradek.pipeline.decode.batch_columns import BATCH_COLUMNS
 from odradek.pipeline.decode.batch_hop import hop_compiled, hop_in_python
 from odradek.pipeline.decode.batch_table import BatchTable, check_crcs
 from odradek.pipeline.decode.damage import Damage, DamageKind
+from odradek.pipeline.decode.large_batches import DecodeSizes
 from odradek.pipeline.decode.records import decode_chunk, walk_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
-from odradek.pipeline.decode.sizes import DecodeSizes
 from odradek.pipeline.decode.spans import RECORD_COLUMNS
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE, MAX_SEQUENCE, RECORDS_COUNT_POSITION, iterate_headers

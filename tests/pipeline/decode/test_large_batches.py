@@ -7,8 +7,8 @@ import pytest
 
 from odradek.pipeline.decode.batch_table import BatchTable
 from odradek.pipeline.decode.damage import Damage, DamageKind
+from odradek.pipeline.decode.large_batches import USUAL_SIZES, DecodeSizes
 from odradek.pipeline.decode.records import decode_chunk
-from odradek.pipeline.decode.sizes import USUAL_SIZES, DecodeSizes
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.compression import CompressionType
 

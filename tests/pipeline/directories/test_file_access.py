@@ -14,8 +14,7 @@ from odradek.pipeline.decode.segment_chunks import read_chunks
 from odradek.pipeline.directories.file_access import ObjectsMissingError, list_directory, open_ranges, path_of
 from odradek.pipeline.directories.log_directories import LogDirectoryError, find_partitions, indexed_positions
 from odradek.pipeline.export.command import export
-from odradek.pipeline.reading.options import Mode, parse_options
-from odradek.pipeline.reading.pruning import Pruning
+from odradek.pipeline.reading.options import Mode, Pruning, parse_options
 from odradek.pipeline.reading.split_reader import Reading, read_split
 from odradek.pipeline.reading.splits import plan_records
 from support.data.log_directories import flip_a_byte, history_directory

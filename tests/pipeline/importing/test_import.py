@@ -12,11 +12,9 @@ import pytest
 
 from odradek.pipeline.export.command import export
 from odradek.pipeline.importing import command
-from odradek.pipeline.importing.errors import ImportRefusedError
-from odradek.pipeline.importing.input_rows import read_part
-from odradek.pipeline.importing.inputs import input_parts
+from odradek.pipeline.importing.input_rows import ImportSizes, read_part
+from odradek.pipeline.importing.inputs import ImportRefusedError, input_parts
 from odradek.pipeline.importing.job import ImportOrder, import_rows
-from odradek.pipeline.importing.sizes import ImportSizes
 from odradek.protocol.records.compression import CompressionType
 from odradek.storage.check.command import check
 from odradek.storage.directory.directory_lock import DirectoryLock

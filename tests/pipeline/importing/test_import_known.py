@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.directories.metadata_reader import read_cluster_metadata
-from odradek.pipeline.importing.errors import ImportRefusedError
+from odradek.pipeline.importing.inputs import ImportRefusedError
 from odradek.pipeline.importing.job import ImportOrder, import_rows
 from odradek.storage.directory.directory_lock import DirectoryLock
 from odradek.storage.files.files import Files

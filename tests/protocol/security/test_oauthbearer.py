@@ -10,9 +10,9 @@ from odradek.protocol.security.oauthbearer import (
     ClientInitial,
     OAuthBearerError,
     decode_client_initial,
-    encode_client_initial,
     encode_server_error,
 )
+from support.security.oauthbearer import encode_client_initial
 
 # OAuthBearerClientInitialResponse, in Python's notation.
 PAIRS = "(?:[A-Za-z]+=[\\x21-\\x7e \t\r\n]+\x01)*"
@@ -85,8 +85,8 @@ def test_a_client_writes_what_a_server_reads() -> None:
     for message in (ClientInitial("a.b.c"), ClientInitial("t=", "bob", {"traceId": "1 2"})):
         assert decode_client_initial(encode_client_initial(message)) == message
     for key, value in (("auth", "x"), ("key1", "x"), ("key", ""), ("key", "\x01")):
-        with pytest.raises(OAuthBearerError, match=re.escape(repr(key))):
-            encode_client_initial(ClientInitial("t", extensions={key: value}))
+        with pytest.raises(OAuthBearerError):
+            decode_client_initial(encode_client_initial(ClientInitial("t", extensions={key: value})))
 
 
 def test_nothing_shows_a_token() -> None:

@@ -12,13 +12,14 @@ from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records
-from odradek.storage.compaction.live_round import UNLIMITED, LiveRound, clean_log, range_of, sealed_and_active
+from odradek.storage.compaction.live_round import LiveRound, range_of, sealed_and_active
 from odradek.storage.compaction.order import CleaningOutcome, carry_out
 from odradek.storage.compaction.pace import CleaningStoppedError, full_speed
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import FileRegion, Log
 from odradek.storage.log.log_config import LogConfig
+from support.data.cleaned_log import UNLIMITED, clean_log
 from support.disks.faulty_files import FaultyFiles
 from support.disks.unsynced_files import UnsyncedFiles
 

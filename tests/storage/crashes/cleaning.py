@@ -7,11 +7,12 @@ after it.
 
 from collections.abc import Generator
 
-from odradek.storage.compaction.live_round import UNLIMITED, LiveRound, range_of, sealed_and_active
+from odradek.storage.compaction.live_round import LiveRound, range_of, sealed_and_active
 from odradek.storage.compaction.order import carry_out
 from odradek.storage.compaction.pace import CleaningStoppedError, full_speed
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
+from support.data.cleaned_log import UNLIMITED
 
 Key = tuple[str, int]
 

@@ -10,12 +10,13 @@ import pytest
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.storage.compaction.grouping import CleanableRange
-from odradek.storage.compaction.live_round import UNLIMITED, LiveRound
+from odradek.storage.compaction.live_round import LiveRound
 from odradek.storage.errors import StorageError
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.producer_replay import HEADERS_A_STEP
+from support.data.cleaned_log import UNLIMITED
 
 NOW_MS = 1_700_000_000_000
 RECORDS = 60

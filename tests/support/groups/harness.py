@@ -13,6 +13,7 @@ from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.consumer.topics import GroupTopics
 from odradek.broker.groups.coordinator import GroupCoordinator
+from odradek.broker.groups.core import GroupCore
 from odradek.broker.groups.records import CoordinatorRecord, decode_record
 from odradek.broker.metadata.image.features import GROUP_VERSION
 from odradek.broker.metadata.image.image import Endpoint, MetadataImage, PartitionImage, TopicImage
@@ -267,3 +268,26 @@ class Harness:
 
 
 __all__ = ["START_MS", "Endpoint", "Harness", "MemoryLog", "VirtualTimers", "decoded_records", "image_with_topics"]
+
+
+def hard_state(core: GroupCore) -> dict[str, Any]:
+    """Returns the state that a restart restores, as values that can be compared."""
+    groups = {
+        group_id: (
+            value.protocol_type,
+            value.generation,
+            value.protocol,
+            value.leader,
+            value.current_state_timestamp,
+            tuple((member.member_id, member.subscription, member.assignment) for member in value.members),
+        )
+        for group_id, value in core.stored_groups.items()
+    }
+    consumer_groups = {group_id: group.snapshot() for group_id, group in core.consumer_groups.items()}
+    unserved = {group_id: (group.group_type, set(group.keys)) for group_id, group in core.unserved_groups.items()}
+    return {
+        "groups": groups,
+        "consumer_groups": consumer_groups,
+        "unserved_groups": unserved,
+        "offsets": core.offsets.snapshot(),
+    }

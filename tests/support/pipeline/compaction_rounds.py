@@ -7,12 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from odradek.pipeline.compact.steps import fastest_steps
+from odradek.pipeline.compact.partition_job import fastest_steps
 from odradek.protocol.records.batch import BatchHeader
 from odradek.protocol.records.record import decode_records
 from odradek.storage.compaction.cleaning import PartitionCleaner
 from odradek.storage.compaction.grouping import cleanable_range
-from odradek.storage.compaction.live_round import UNLIMITED, clean_log
 from odradek.storage.compaction.offset_map import UNLIMITED as UNBOUNDED
 from odradek.storage.compaction.order import RoundLimits
 from odradek.storage.compaction.partition_facts import read_partition
@@ -21,6 +20,7 @@ from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.segment.transaction_index import TransactionIndex
+from support.data.cleaned_log import UNLIMITED, clean_log
 from support.disks.unsynced_files import UnsyncedFiles
 from support.kafka.java_program import JavaProgram
 from support.pipeline.compaction_log import read_headers

@@ -97,14 +97,6 @@ class LogCleaner:
                     looks += self._others_a_step // LOGS_A_STEP
                     yield directory, key, log
 
-    async def run_once(self) -> None:
-        """Runs one whole pass: cleans the due logs for which a thread is free, applies retention, writes checkpoints.
-        Returns when the rounds have ended.
-        """
-        await self._begin_rounds()
-        if self._rounds:
-            await asyncio.wait(self._rounds)
-
     async def clean_now(self, key: TopicPartition) -> None:
         """Cleans the sealed segments of a compacted log once, as far as they may be cleaned, even if it is not due.
 

@@ -96,10 +96,6 @@ class StandardAuthorizer:
             if not lengths[len(acl.resource_name)]:
                 del lengths[len(acl.resource_name)]
 
-    def is_super_user(self, principal: str) -> bool:
-        """Whether this principal may do everything (``super.users``)."""
-        return principal in self._super_users
-
     def allows(self, principal: str, host: str, operation: int, resource_type: int, name: str) -> bool:
         """Whether a principal at a host (an IP address) may do an operation on one resource."""
         return bool(self.allowed(principal, host, resource_type, name) >> operation & 1)

@@ -95,7 +95,6 @@ class TlsTransport(asyncio.BufferedProtocol):
     __slots__ = (
         "_closing",
         "_connection",
-        "_delivering",
         "_engine",
         "_handshake_bytes",
         "_is_queued",
@@ -128,7 +127,6 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._is_queued = False
         self._handshake_bytes = 0
         self._closing = False
-        self._delivering = False
         self._paused = False
         """Whether the connection has paused reading."""
         self._sending_paused = False

@@ -36,7 +36,7 @@ async def delete_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: Se
         failed: dict[str, KafkaError] = {}
     except AdminError as error:
         deleted, failed = list(error.results), error.errors
-    if options.json:
+    if options.as_json:
         print_json(
             [{"group": group, "error": None} for group in deleted]
             + [{"group": group, "error": error.error_code.name} for group, error in failed.items()]
@@ -72,7 +72,7 @@ async def delete_offsets(admin: GroupsAdmin, options: GroupOptions, group_ids: S
             reason = reason or "Encountered some partition-level error, see the follow-up details."
         exit_code = 1 if reason else exit_code
         rows = [(p.topic, p.partition if p.partition >= 0 else None, status) for p, status in sorted(statuses.items())]
-        if options.json:
+        if options.as_json:
             names = ("topic", "partition", "status")
             documents += [{"group": group_id, **dict(zip(names, row, strict=True))} for row in rows]
             continue
@@ -81,7 +81,7 @@ async def delete_offsets(admin: GroupsAdmin, options: GroupOptions, group_ids: S
         else:
             click.echo(f"Request succeeded for deleting offsets from group {group_id}.")
         print_columns(("TOPIC", "PARTITION", "STATUS"), rows, (15, 10, 15))
-    if options.json:
+    if options.as_json:
         print_json(documents)
     return exit_code
 
@@ -95,13 +95,13 @@ async def _wanted(
         if not committed:
             raise CommandError(f"group '{group_id}' has no committed offsets to delete")
         return committed, {}
-    wanted = parse_topic_partitions(options.topics)
-    whole = [topic for topic, numbers in wanted.items() if numbers is None]
+    numbers_of_topic = parse_topic_partitions(options.topics)
+    whole = [topic for topic, numbers in numbers_of_topic.items() if numbers is None]
     existing = set(await admin.list_topics()) if whole else set()
     described = await admin.describe_topics(existing.intersection(whole)) if whole else {}
     partitions: list[TopicPartition] = []
     statuses: dict[TopicPartition, str] = {}
-    for topic, numbers in wanted.items():
+    for topic, numbers in numbers_of_topic.items():
         if numbers is not None:
             partitions += [TopicPartition(topic, number) for number in numbers]
         elif topic in described:

@@ -15,7 +15,7 @@ from ..progress import Progress
 from .documents import members_document, offsets_document, state_document
 from .options import GroupOptions
 from .rebalance import waits
-from .wanted import existing_groups
+from .selection import existing_groups
 
 if TYPE_CHECKING:
     from ...admin.group_descriptions import GroupDescription, MemberDescription
@@ -35,10 +35,10 @@ async def describe_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: 
     """``--describe``, sorted by group. Prints an error for each group that does not exist, and goes on."""
     exit_code = 0
     documents: list[object] = []
-    wanted = sorted(set(group_ids))
-    with Progress("groups", len(wanted)) as progress:
-        for start in range(0, len(wanted), GROUPS_AT_A_TIME):
-            part = wanted[start : start + GROUPS_AT_A_TIME]
+    unique_ids = sorted(set(group_ids))
+    with Progress("groups", len(unique_ids)) as progress:
+        for start in range(0, len(unique_ids), GROUPS_AT_A_TIME):
+            part = unique_ids[start : start + GROUPS_AT_A_TIME]
             found = await existing_groups(admin, part)
             rows = await _offset_rows(admin, options, found)
             progress.clear()
@@ -46,12 +46,12 @@ async def describe_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: 
                 if group_id not in found:
                     click.echo(f"\nError: Consumer group '{group_id}' does not exist.", err=True)
                     exit_code = 1
-                elif options.json:
+                elif options.as_json:
                     documents.append(_document(found[group_id], options, rows.get(group_id, [])))
                 else:
                     _print(found[group_id], options, rows.get(group_id, []))
             progress.at(start + len(part))
-    if options.json:
+    if options.as_json:
         print_json(documents)
     return exit_code
 

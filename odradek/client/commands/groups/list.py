@@ -26,7 +26,7 @@ async def list_groups(admin: GroupAdmin, options: GroupOptions) -> int | None:
         listed = [group for group in await admin.list_groups() if _passes(group, options, kind)]
     else:
         listed = [group for group in await admin.list_groups(states=states, types=types) if group.is_consumer_group]
-    if options.json:
+    if options.as_json:
         print_json(
             [{"group": g.group_id, "type": g.group_type, "protocol": g.protocol_type, "state": g.state} for g in listed]
         )

@@ -95,10 +95,10 @@ async def log_end_offsets(
     admin: GroupsAdmin, partitions: list[TopicPartition], isolation_level: str
 ) -> dict[TopicPartition, int]:
     """The high watermarks (read_committed: the last stable offsets). Partitions without a leader are left out."""
-    wanted = await partitions_with_leader(admin, partitions)
-    if not wanted:
+    with_leader = await partitions_with_leader(admin, partitions)
+    if not with_leader:
         return {}
-    found = await admin.list_offsets(dict.fromkeys(wanted, LATEST_TIMESTAMP), isolation_level=isolation_level)
+    found = await admin.list_offsets(dict.fromkeys(with_leader, LATEST_TIMESTAMP), isolation_level=isolation_level)
     return {partition: offset.offset for partition, offset in found.items()}
 
 

@@ -5,64 +5,85 @@ Owns: the checks that need no broker. Source: ``ConsumerGroupCommandOptions`` an
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import click
 
-from ..running import exactly_one
+from odradek.protocol.common.command_options import flag, included, option, repeated
+
+from ..command_config import ConnectionOptions
+from ..running import exactly_one, json_option, timeout_option
 
 STATES = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling")
 TYPES = ("Classic", "Consumer")
 ALL_TYPES = ("Classic", "Consumer", "Share", "Streams")
 
 
-class GroupOptions(NamedTuple):
-    """The arguments. The fields have the names of the flags."""
+@dataclass(frozen=True, kw_only=True)
+class GroupOptions:
+    """The arguments of ``odradek groups``."""
 
-    bootstrap_server: str
-    command_config: str | None
-    timeout_ms: int
-    as_json: bool
-    output: str
-    list_: bool
-    describe: bool
-    delete: bool
-    reset_offsets: bool
-    delete_offsets: bool
-    validate_regex: str | None
-    groups: tuple[str, ...]
-    all_groups: bool
-    topics: tuple[str, ...]
-    all_topics: bool
-    offsets: bool
-    members: bool
-    state: str | None
-    verbose: bool
-    lag_seconds: bool
-    isolation_level: str
-    type_: str | None
-    group_type: str | None
-    protocol: str | None
-    consumer: bool
-    share: bool
-    streams: bool
-    all_types: bool
-    to_earliest: bool
-    to_latest: bool
-    to_current: bool
-    to_offset: int | None
-    shift_by: int | None
-    to_datetime: str | None
-    by_duration: str | None
-    from_file: str | None
-    execute: bool
-    dry_run: bool
-    export: bool
-
-    @property
-    def json(self) -> bool:
-        """Whether to print JSON."""
-        return self.as_json or self.output == "json"
+    connection: ConnectionOptions = included(ConnectionOptions)
+    list_: bool = flag("--list", help="List all consumer groups.")
+    describe: bool = flag("--describe", help="Show offsets and lag, members or state of groups.")
+    delete: bool = flag("--delete", help="Delete groups without members, with their offsets.")
+    reset_offsets: bool = flag("--reset-offsets", help="Set committed offsets of groups without members.")
+    delete_offsets: bool = flag("--delete-offsets", help="Delete committed offsets of topics.")
+    validate_regex: str | None = option(
+        "--validate-regex", metavar="REGEX", help="Check that it is a valid RE2 regular expression; needs no broker."
+    )
+    groups: tuple[str, ...] = repeated("--group", help="A group; may be repeated.")
+    all_groups: bool = flag("--all-groups", help="All consumer groups.")
+    topics: tuple[str, ...] = repeated("--topic", metavar="TOPIC[:N,...]", help="A topic, or some of its partitions.")
+    all_topics: bool = flag("--all-topics", help="All topics that the group has committed offsets for.")
+    offsets: bool = flag("--offsets", help="With --describe: offsets and lag (default).")
+    members: bool = flag("--members", help="With --describe: the members.")
+    state: str | None = option(
+        "--state", is_flag=False, flag_value="", help="With --describe: the state; with --list: only these states."
+    )
+    verbose: bool = flag("--verbose", help="With --describe: also epochs, and the partitions of members.")
+    lag_seconds: bool = flag(
+        "--lag-seconds", help="With --describe: also the age of the first unread record of each partition."
+    )
+    isolation_level: str = option(
+        "--isolation-level",
+        type=click.Choice(["read_uncommitted", "read_committed"]),
+        default="read_uncommitted",
+        show_default=True,
+        help="With --describe: measure lag to the high watermark or the last stable offset.",
+    )
+    type_: str | None = option(
+        "--type", is_flag=False, flag_value="", help="With --list: the types, or only these types."
+    )
+    group_type: str | None = option(
+        "--group-type", metavar="TYPE", help="With --list: groups of this type, with their protocols."
+    )
+    protocol: str | None = option(
+        "--protocol", metavar="NAME", help="With --list: groups of this protocol, with their types."
+    )
+    consumer: bool = flag("--consumer", help="With --list: consumer groups, with types and protocols.")
+    share: bool = flag("--share", help="With --list: share groups.")
+    streams: bool = flag("--streams", help="With --list: streams groups.")
+    all_types: bool = flag("--all-types", help="With --list: groups of all types, with types and protocols.")
+    to_earliest: bool = flag("--to-earliest", help="Reset to the log start offset.")
+    to_latest: bool = flag("--to-latest", help="Reset to the log end offset.")
+    to_current: bool = flag("--to-current", help="Reset to the committed offset, or to the log end if there is none.")
+    to_offset: int | None = option("--to-offset", type=int, help="Reset to this offset.")
+    shift_by: int | None = option(
+        "--shift-by", type=int, help="Move the offset forward by N, or backward if N is negative."
+    )
+    to_datetime: str | None = option(
+        "--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record at or after this time."
+    )
+    by_duration: str | None = option(
+        "--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record at or after this long ago."
+    )
+    from_file: str | None = option("--from-file", metavar="CSV", help="Reset to the offsets in a file.")
+    execute: bool = flag("--execute", help="With --reset-offsets: set the offsets.")
+    dry_run: bool = flag("--dry-run", help="With --reset-offsets: only show the new offsets (default).")
+    export: bool = flag("--export", help="With --reset-offsets: print CSV for --from-file.")
+    timeout_ms: int = timeout_option()
+    as_json: bool = json_option()
 
     @property
     def action(self) -> str:
@@ -93,7 +114,7 @@ class GroupOptions(NamedTuple):
             "--share": self.share,
             "--streams": self.streams,
         }
-        return [flag for flag, wanted in given.items() if wanted]
+        return [flag for flag, is_given in given.items() if is_given]
 
 
 def check(options: GroupOptions) -> None:
@@ -144,14 +165,14 @@ def _check_reset(options: GroupOptions) -> None:
         raise click.UsageError("--reset-offsets takes one of these options: --all-topics, --topic")
     if options.from_file is None and not (options.topics or options.all_topics):
         raise click.UsageError("One of the reset scopes should be defined: --all-topics, --topic.")
-    if options.export and options.json:
+    if options.export and options.as_json:
         raise click.UsageError("--export writes CSV: use it without --json")
 
 
 def named(text: str, names: tuple[str, ...], what: str) -> list[str]:
     """Parses a comma-separated list of ``names``, ignoring case. Raises UsageError, which has the valid names."""
     known = {name.lower(): name for name in names}
-    wanted = [part.strip() for part in text.split(",") if part.strip()]
-    if any(part.lower() not in known for part in wanted):
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if any(part.lower() not in known for part in parts):
         raise click.UsageError(f"Invalid {what} list '{text}'. Valid {what}s are: {', '.join(names)}")
-    return [known[part.lower()] for part in wanted]
+    return [known[part.lower()] for part in parts]

@@ -20,7 +20,7 @@ from ..topic_partitions import parse_topic_partitions, the_partitions
 from .csv import csv_text
 from .options import GroupOptions
 from .reset_target import ResetTo
-from .wanted import existing_groups
+from .selection import existing_groups
 
 if TYPE_CHECKING:
     from ...admin.group_descriptions import GroupDescription
@@ -73,7 +73,7 @@ def _print(options: GroupOptions, outcome: dict[str, dict[TopicPartition, int]])
         for group_id, offsets in sorted(outcome.items())
         for partition, offset in sorted(offsets.items())
     ]
-    if options.json:
+    if options.as_json:
         names = ("group", "topic", "partition", "newOffset")
         print_json({"executed": options.execute, "offsets": [dict(zip(names, row, strict=True)) for row in rows]})
     elif options.export:
@@ -88,19 +88,19 @@ async def new_offsets(
     """The new offset of each partition of a group. Raises CommandError, KafkaError."""
     from ...cluster.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
-    committed = {partition: one.offset for partition, one in (await admin.list_group_offsets(group_id)).items()}
-    wanted = await _partitions(admin, options, group_id, to, committed)
-    await _check_partitions(admin, wanted)
-    starts = await _offsets(admin, wanted, EARLIEST_TIMESTAMP)
-    ends = await _offsets(admin, wanted, LATEST_TIMESTAMP)
+    committed = {partition: commit.offset for partition, commit in (await admin.list_group_offsets(group_id)).items()}
+    partitions = await _partitions(admin, options, group_id, to, committed)
+    await _check_partitions(admin, partitions)
+    starts = await _offsets(admin, partitions, EARLIEST_TIMESTAMP)
+    ends = await _offsets(admin, partitions, LATEST_TIMESTAMP)
     if to.kind == "to-earliest":
         return starts
     if to.kind == "to-latest":
         return ends
     if to.kind == "to-current":
-        return {partition: committed.get(partition, ends[partition]) for partition in wanted}
+        return {partition: committed.get(partition, ends[partition]) for partition in partitions}
     if to.kind == "to-time":
-        found = await _offsets(admin, wanted, to.value)
+        found = await _offsets(admin, partitions, to.value)
         for partition in [partition for partition, offset in found.items() if offset < 0]:
             click.echo(
                 f"Warn: {partition} has no record at or after that time. Falling back to the latest offset.", err=True
@@ -108,18 +108,18 @@ async def new_offsets(
             found[partition] = ends[partition]
         return found
     if to.kind == "shift-by":
-        missing = [str(partition) for partition in wanted if partition not in committed]
+        missing = [str(partition) for partition in partitions if partition not in committed]
         if missing:
             raise CommandError(
                 f"Cannot shift offset for partition {missing[0]} since there is no current committed offset; name only "
                 "partitions that have one with --topic TOPIC:0,1, or use --all-topics"
             )
-        asked = {partition: committed[partition] + to.value for partition in wanted}
+        asked = {partition: committed[partition] + to.value for partition in partitions}
     elif to.kind == "from-file":
-        asked = {partition: to.plan[group_id][partition] for partition in wanted}
+        asked = {partition: to.plan[group_id][partition] for partition in partitions}
     else:
-        asked = dict.fromkeys(wanted, to.value)
-    return {partition: _within(partition, asked[partition], starts, ends) for partition in wanted}
+        asked = dict.fromkeys(partitions, to.value)
+    return {partition: _within(partition, asked[partition], starts, ends) for partition in partitions}
 
 
 def _within(

@@ -46,7 +46,7 @@ def reset_target(options: GroupOptions) -> ResetTo:
         "by-duration": options.by_duration is not None,
         "from-file": options.from_file is not None,
     }
-    chosen = [name for name, wanted in given.items() if wanted]
+    chosen = [name for name, is_given in given.items() if is_given]
     if len(chosen) != 1:
         names = ", ".join(f"--{name}" for name in given)
         raise click.UsageError(f"--reset-offsets needs exactly one of these options: {names}")

@@ -17,9 +17,9 @@ def command() -> None:
     """Does nothing: each tool is a subcommand."""
 
 
-for one in (produce, consume, end_to_end):
-    one.context_settings = {"help_option_names": ["-h", "--help"]}
-    command.add_command(one)
+for tool in (produce, consume, end_to_end):
+    tool.context_settings = {"help_option_names": ["-h", "--help"]}
+    command.add_command(tool)
 
 
 def perf(arguments: list[str]) -> int:

@@ -6,9 +6,12 @@ Sends a record, waits for its acknowledgement and reads it, one after the other.
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
+
+from odradek.protocol.common.command_options import option, takes
 
 from ..command_config import CONNECTION, CONSUMER, PRODUCER, client_settings
 from ..latencies import Latencies
@@ -27,16 +30,6 @@ POSITIONAL = (
     "WARNING: Positional argument usage is deprecated and will be removed in Apache Kafka 5.0. "
     f"Please use named arguments instead: {', '.join(NAMES)}"
 )
-
-
-class Sizes(NamedTuple):
-    """The sizes of a record's parts in bytes, and the number of headers. A ``header_value`` of -1 is null."""
-
-    value: int
-    key: int
-    header_key: int
-    header_value: int
-    headers: int
 
 
 class TestRecord(NamedTuple):
@@ -60,69 +53,73 @@ def named(arguments: list[str]) -> list[str]:
     return [part for pair in zip(NAMES, arguments, strict=False) for part in pair]
 
 
+@dataclass(frozen=True, kw_only=True)
+class EndToEndOptions:
+    """The arguments of the command."""
+
+    bootstrap_server: str = option(
+        "--bootstrap-server",
+        envvar=BOOTSTRAP_VARIABLE,
+        default=DEFAULT_BOOTSTRAP_SERVER,
+        show_envvar=True,
+        metavar="HOST:PORT,...",
+        help="One or more brokers of the cluster.",
+    )
+    topic: str = option("--topic", required=True, help="The topic; created with one partition if it does not exist.")
+    num_records: int = option(
+        "--num-records", type=click.IntRange(min=1), required=True, metavar="N", help="The number of records to send."
+    )
+    producer_acks: str = option(
+        "--producer-acks",
+        type=click.Choice(["1", "all"]),
+        required=True,
+        help="The acknowledgements that the producer requires.",
+    )
+    record_size: int = option(
+        "--record-size", type=click.IntRange(min=0), required=True, metavar="BYTES", help="The size of a value."
+    )
+    record_key_size: int = option(
+        "--record-key-size",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="BYTES",
+        help="The size of a key; 0: no key.",
+    )
+    record_header_key_size: int = option(
+        "--record-header-key-size",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="BYTES",
+        help="The size of a header's key.",
+    )
+    record_header_size: int = option(
+        "--record-header-size",
+        type=click.IntRange(min=-1),
+        default=0,
+        metavar="BYTES",
+        help="The size of a header's value; -1: null.",
+    )
+    num_headers: int = option(
+        "--num-headers", type=click.IntRange(min=0), default=0, metavar="N", help="The number of headers of a record."
+    )
+    command_config: str | None = option(
+        "--command-config",
+        type=click.Path(exists=True, dir_okay=False),
+        metavar="FILE",
+        help="A file of client settings.",
+    )
+
+
 @click.command("end-to-end", help="Measure the time from a record's send to its arrival (kafka-e2e-latency.sh).")
-@click.option(
-    "--bootstrap-server",
-    envvar=BOOTSTRAP_VARIABLE,
-    default=DEFAULT_BOOTSTRAP_SERVER,
-    show_envvar=True,
-    metavar="HOST:PORT,...",
-    help="One or more brokers of the cluster.",
-)
-@click.option("--topic", required=True, help="The topic; created with one partition if it does not exist.")
-@click.option(
-    "--num-records", type=click.IntRange(min=1), required=True, metavar="N", help="The number of records to send."
-)
-@click.option(
-    "--producer-acks",
-    type=click.Choice(["1", "all"]),
-    required=True,
-    help="The acknowledgements that the producer requires.",
-)
-@click.option("--record-size", type=click.IntRange(min=0), required=True, metavar="BYTES", help="The size of a value.")
-@click.option(
-    "--record-key-size", type=click.IntRange(min=0), default=0, metavar="BYTES", help="The size of a key; 0: no key."
-)
-@click.option(
-    "--record-header-key-size",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="BYTES",
-    help="The size of a header's key.",
-)
-@click.option(
-    "--record-header-size",
-    type=click.IntRange(min=-1),
-    default=0,
-    metavar="BYTES",
-    help="The size of a header's value; -1: null.",
-)
-@click.option(
-    "--num-headers", type=click.IntRange(min=0), default=0, metavar="N", help="The number of headers of a record."
-)
-@click.option(
-    "--command-config", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="A file of client settings."
-)
-def end_to_end(
-    bootstrap_server: str,
-    topic: str,
-    num_records: int,
-    producer_acks: str,
-    record_size: int,
-    record_key_size: int,
-    record_header_key_size: int,
-    record_header_size: int,
-    num_headers: int,
-    command_config: str | None,
-) -> int:
+@takes(EndToEndOptions)
+def end_to_end(options: EndToEndOptions) -> int:
     """Runs the test."""
     other = frozenset({*PRODUCER, *CONSUMER})
-    consumer_settings = {**client_settings(CONSUMER, command_config, ignored=other), "fetch_max_wait_ms": 0}
-    producer_settings = client_settings(PRODUCER, command_config, ignored=other)
-    admin_settings = client_settings(CONNECTION, command_config, ignored=other)
+    consumer_settings = {**client_settings(CONSUMER, options.command_config, ignored=other), "fetch_max_wait_ms": 0}
+    producer_settings = client_settings(PRODUCER, options.command_config, ignored=other)
+    admin_settings = client_settings(CONNECTION, options.command_config, ignored=other)
     consumer_settings.pop("group_id", None)
-    producer_settings |= {"linger_ms": 0, "acks": producer_acks}
-    sizes = Sizes(record_size, record_key_size, record_header_key_size, record_header_size, num_headers)
+    producer_settings |= {"linger_ms": 0, "acks": options.producer_acks}
 
     async def work() -> int:
         from ...admin.topics import NewTopic, TopicAdmin
@@ -130,32 +127,33 @@ def end_to_end(
         from ...producer.producer import Producer
         from ...types import TopicPartition
 
-        async with TopicAdmin(bootstrap_server, **admin_settings) as admin:
-            if topic not in await admin.list_topics():
+        async with TopicAdmin(options.bootstrap_server, **admin_settings) as admin:
+            if options.topic not in await admin.list_topics():
                 click.echo(
-                    f'Topic "{topic}" does not exist. Will create topic with 1 partition(s) and replication factor = 1'
+                    f'Topic "{options.topic}" does not exist. '
+                    "Will create topic with 1 partition(s) and replication factor = 1"
                 )
-                await admin.create_topics([NewTopic(topic, 1, 1)])
-        consumer = Consumer(bootstrap_servers=bootstrap_server, **consumer_settings)
-        async with consumer, Producer(bootstrap_server, **producer_settings) as producer:
-            numbers = await consumer.partitions_for_topic(topic)
-            consumer.assign(TopicPartition(topic, number) for number in numbers)
+                await admin.create_topics([NewTopic(options.topic, 1, 1)])
+        consumer = Consumer(bootstrap_servers=options.bootstrap_server, **consumer_settings)
+        async with consumer, Producer(options.bootstrap_server, **producer_settings) as producer:
+            numbers = await consumer.partitions_for_topic(options.topic)
+            consumer.assign(TopicPartition(options.topic, number) for number in numbers)
             await consumer.seek_to_end()
-            await measure(producer, consumer, topic, num_records, sizes)
+            await measure(producer, consumer, options)
         return 0
 
     return run(work, is_measuring=True)
 
 
-async def measure(producer: Producer, consumer: Consumer, topic: str, count: int, sizes: Sizes) -> None:
+async def measure(producer: Producer, consumer: Consumer, options: EndToEndOptions) -> None:
     """Sends and reads the records, prints every thousandth latency and the summary. Raises CommandError."""
     import asyncio
 
     now, chance, latencies = asyncio.get_running_loop().time, random.Random(0), Latencies()
-    for number in range(count):
-        sent = a_record(chance, sizes)
+    for number in range(options.num_records):
+        sent = a_record(chance, options)
         begin_s = now()
-        await producer.send_and_wait(topic, sent.value, sent.key, headers=sent.headers)
+        await producer.send_and_wait(options.topic, sent.value, sent.key, headers=sent.headers)
         polled = await consumer.poll(POLL_MS)
         latency_ms = (now() - begin_s) * 1000
         check([record for records in polled.values() for record in records], sent)
@@ -168,17 +166,22 @@ async def measure(producer: Producer, consumer: Consumer, topic: str, count: int
     print_histogram(latencies)
 
 
-def a_record(chance: random.Random, sizes: Sizes) -> TestRecord:
+def a_record(chance: random.Random, options: EndToEndOptions) -> TestRecord:
     """A record whose key, value and headers each repeat one random letter."""
 
     def letters(size: int) -> bytes:
         return bytes([65 + chance.randrange(26)]) * size
 
     headers: list[Header] = [
-        (letters(sizes.header_key).decode(), None if sizes.header_value < 0 else letters(sizes.header_value))
-        for _ in range(sizes.headers)
+        (
+            letters(options.record_header_key_size).decode(),
+            None if options.record_header_size < 0 else letters(options.record_header_size),
+        )
+        for _ in range(options.num_headers)
     ]
-    return TestRecord(letters(sizes.key) if sizes.key else None, letters(sizes.value), headers)
+    return TestRecord(
+        letters(options.record_key_size) if options.record_key_size else None, letters(options.record_size), headers
+    )
 
 
 def check(read: list[ConsumerRecord], sent: TestRecord) -> None:

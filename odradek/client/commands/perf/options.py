@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 from click.core import ParameterSource
+
+from odradek.protocol.common.command_options import option
 
 from ..command_config import given_settings
 from ..latencies import Latencies
@@ -11,15 +15,17 @@ from ..running import BOOTSTRAP_VARIABLE, DEFAULT_BOOTSTRAP_SERVER
 
 BOOTSTRAP = "bootstrap.servers"
 
-bootstrap_option = click.option(
-    "--bootstrap-server",
-    "bootstrap_server",
-    envvar=BOOTSTRAP_VARIABLE,
-    default=DEFAULT_BOOTSTRAP_SERVER,
-    show_envvar=True,
-    metavar="HOST:PORT,...",
-    help="One or more brokers of the cluster; takes precedence over bootstrap.servers of the settings.",
-)
+
+def bootstrap_option() -> Any:
+    """``--bootstrap-server``, as a field of a tool's options."""
+    return option(
+        "--bootstrap-server",
+        envvar=BOOTSTRAP_VARIABLE,
+        default=DEFAULT_BOOTSTRAP_SERVER,
+        show_envvar=True,
+        metavar="HOST:PORT,...",
+        help="One or more brokers of the cluster; takes precedence over bootstrap.servers of the settings.",
+    )
 
 
 def bootstrap_servers(flag: str, config: str | None, properties: tuple[str, ...]) -> str:

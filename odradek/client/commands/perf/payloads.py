@@ -17,7 +17,7 @@ POOL_VALUES = 100_000
 """The maximum for small values, of which a batch of 1 MiB has fewer."""
 
 
-class Values(NamedTuple):
+class PayloadSource(NamedTuple):
     """Where the values of records come from."""
 
     largest: int
@@ -26,27 +26,29 @@ class Values(NamedTuple):
     """(number of the first record, count) -> the values of the records."""
 
 
-def random_letters(size: int, random: Random) -> Values:
+def random_letters(size: int, random: Random) -> PayloadSource:
     """Makes values of ``size`` random letters."""
     count = max(1, min(POOL_VALUES, POOL_BYTES // size))
     letters = random.randbytes(count * size).translate(LETTERS)
     pool = [letters[at * size : (at + 1) * size] for at in range(count)]
 
-    def values(first: int, wanted: int) -> Sequence[bytes]:
+    def values(first: int, most: int) -> Sequence[bytes]:
         begin = first % count
-        taken = pool[begin : begin + wanted]
-        while len(taken) < wanted:
-            taken += pool[: wanted - len(taken)]
+        taken = pool[begin : begin + most]
+        while len(taken) < most:
+            taken += pool[: most - len(taken)]
         return taken
 
-    return Values(size, values)
+    return PayloadSource(size, values)
 
 
-def one_of(payloads: list[bytes], random: Random) -> Values:
+def one_of(payloads: list[bytes], random: Random) -> PayloadSource:
     """Makes values by choosing from ``payloads`` at random."""
-    return Values(max(map(len, payloads)), lambda _first, count: random.choices(payloads, k=count))
+    return PayloadSource(max(map(len, payloads)), lambda _first, count: random.choices(payloads, k=count))
 
 
-def numbers(last: int) -> Values:
+def numbers(last: int) -> PayloadSource:
     """Makes values that are the record's number as text; ``last`` is the highest."""
-    return Values(len(b"%d" % last), lambda first, count: [b"%d" % number for number in range(first, first + count)])
+    return PayloadSource(
+        len(b"%d" % last), lambda first, count: [b"%d" % number for number in range(first, first + count)]
+    )

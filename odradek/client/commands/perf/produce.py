@@ -7,16 +7,19 @@ for each of them. Source: ``ProducerPerformance``, ``ThroughputThrottler``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from odradek.protocol.common.command_options import flag, option, repeated, takes
+
 from ..command_config import PRODUCER, Settings, client_settings
 from ..running import CommandError, run
 from .options import bootstrap_option, bootstrap_servers, newer, print_histogram
-from .payloads import Values, numbers, one_of, random_letters
+from .payloads import PayloadSource, numbers, one_of, random_letters
 from .produce_stats import ProduceStats
 
 if TYPE_CHECKING:
@@ -37,86 +40,90 @@ LISTS = ("--producer-props", "--command-property")
 PATH = click.Path(exists=True, dir_okay=False)
 
 
-class ProduceTest(NamedTuple):
-    """The arguments of the test. ``throughput`` is in records per second; 0 or less: no limit."""
+@dataclass(frozen=True, kw_only=True)
+class PerfProduceOptions:
+    """The arguments of the command."""
 
-    topic: str
-    num_records: int
-    throughput: float
-    warmup: int
-    interval_ms: int
+    bootstrap_server: str = bootstrap_option()
+    topic: str = option("--topic", required=True, help="The topic.")
+    num_records: int = option(
+        "--num-records", type=int, required=True, metavar="N", help="The number of records to send."
+    )
+    record_size: int | None = option(
+        "--record-size", type=int, metavar="BYTES", help="Send random letters of this size."
+    )
+    payload_file: str | None = option(
+        "--payload-file", type=PATH, metavar="FILE", help="Send records chosen at random from a file."
+    )
+    payload_delimiter: str = option(
+        "--payload-delimiter", default="\\n", show_default=True, help="The separator of the file's records."
+    )
+    payload_monotonic: bool = flag("--payload-monotonic", help="Send rising numbers.")
+    throughput: float = option(
+        "--throughput", type=float, required=True, help="The maximum rate in records a second; -1: no limit."
+    )
+    properties: tuple[str, ...] = repeated("--command-property", metavar="KEY=VALUE ...", help="A producer setting.")
+    old_properties: tuple[str, ...] = repeated("--producer-props", hidden=True)
+    config: str | None = option("--command-config", type=PATH, metavar="FILE", help="A file of producer settings.")
+    old_config: str | None = option("--producer.config", type=PATH, hidden=True)
+    transactional_id: str | None = option(
+        "--transactional-id", metavar="ID", help="Send in transactions with this transactional id."
+    )
+    transaction_duration_ms: int | None = option(
+        "--transaction-duration-ms", type=int, metavar="MS", help="How long a transaction lasts; default 3000."
+    )
+    warmup_records: int = option(
+        "--warmup-records",
+        type=int,
+        default=0,
+        show_default=True,
+        metavar="N",
+        help="The first N records are summarized separately.",
+    )
+    reporting_interval: int = option(
+        "--reporting-interval",
+        type=int,
+        default=5_000,
+        show_default=True,
+        metavar="MS",
+        help="The interval of the printed lines.",
+    )
+
+
+class ProduceTest(NamedTuple):
+    """What a test needs besides the options: how long its transactions last (None: none), the size of a batch."""
+
+    options: PerfProduceOptions
     transaction_ms: int | None
     batch_size: int
 
 
 @click.command("produce", help="Measure a producer (kafka-producer-perf-test.sh).")
-@bootstrap_option
-@click.option("--topic", required=True, help="The topic.")
-@click.option("--num-records", type=int, required=True, metavar="N", help="The number of records to send.")
-@click.option("--record-size", type=int, metavar="BYTES", help="Send random letters of this size.")
-@click.option("--payload-file", type=PATH, metavar="FILE", help="Send records chosen at random from a file.")
-@click.option("--payload-delimiter", default="\\n", show_default=True, help="The separator of the file's records.")
-@click.option("--payload-monotonic", is_flag=True, help="Send rising numbers.")
-@click.option("--throughput", type=float, required=True, help="The maximum rate in records a second; -1: no limit.")
-@click.option("--command-property", "properties", multiple=True, metavar="KEY=VALUE ...", help="A producer setting.")
-@click.option("--producer-props", "old_properties", multiple=True, hidden=True)
-@click.option("--command-config", "config", type=PATH, metavar="FILE", help="A file of producer settings.")
-@click.option("--producer.config", "old_config", type=PATH, hidden=True)
-@click.option("--transactional-id", metavar="ID", help="Send in transactions with this transactional id.")
-@click.option("--transaction-duration-ms", type=int, metavar="MS", help="How long a transaction lasts; default 3000.")
-@click.option(
-    "--warmup-records",
-    type=int,
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="The first N records are summarized separately.",
-)
-@click.option(
-    "--reporting-interval",
-    type=int,
-    default=5_000,
-    show_default=True,
-    metavar="MS",
-    help="The interval of the printed lines.",
-)
-def produce(
-    bootstrap_server: str,
-    topic: str,
-    num_records: int,
-    record_size: int | None,
-    payload_file: str | None,
-    payload_delimiter: str,
-    payload_monotonic: bool,
-    throughput: float,
-    properties: tuple[str, ...],
-    old_properties: tuple[str, ...],
-    config: str | None,
-    old_config: str | None,
-    transactional_id: str | None,
-    transaction_duration_ms: int | None,
-    warmup_records: int,
-    reporting_interval: int,
-) -> int:
+@takes(PerfProduceOptions)
+def produce(options: PerfProduceOptions) -> int:
     """Checks the arguments and runs the test."""
-    check_numbers(num_records, record_size, warmup_records, transaction_duration_ms, reporting_interval)
-    if (record_size is not None) + (payload_file is not None) + payload_monotonic != 1:
+    check_numbers(options)
+    if (options.record_size is not None) + (options.payload_file is not None) + options.payload_monotonic != 1:
         raise click.UsageError("exactly one of --record-size, --payload-file and --payload-monotonic is needed")
-    newer(old_properties, properties, "--producer-props", "--command-property")
-    newer(old_config, config, "--producer.config", "--command-config")
-    config, properties = config or old_config, properties or old_properties
-    settings = {"client_id": "perf-producer-client", **client_settings(KNOWN, config, properties)}
-    if transactional_id is not None:
-        settings["transactional_id"] = transactional_id
-    elif transaction_duration_ms is not None and "transactional_id" not in settings:
+    newer(options.old_properties, options.properties, "--producer-props", "--command-property")
+    newer(options.old_config, options.config, "--producer.config", "--command-config")
+    options = replace(
+        options,
+        config=options.config or options.old_config,
+        properties=options.properties or options.old_properties,
+    )
+    settings = {"client_id": "perf-producer-client", **client_settings(KNOWN, options.config, options.properties)}
+    if options.transactional_id is not None:
+        settings["transactional_id"] = options.transactional_id
+    elif options.transaction_duration_ms is not None and "transactional_id" not in settings:
         import uuid
 
         settings["transactional_id"] = f"performance-producer-{uuid.uuid4()}"
-    duration_ms = (transaction_duration_ms or TRANSACTION_MS) if "transactional_id" in settings else None
-    server = bootstrap_servers(bootstrap_server, config, properties)
-    values = the_values(record_size, payload_file, payload_delimiter, num_records)
+    duration_ms = (options.transaction_duration_ms or TRANSACTION_MS) if "transactional_id" in settings else None
+    server = bootstrap_servers(options.bootstrap_server, options.config, options.properties)
+    values = the_values(options.record_size, options.payload_file, options.payload_delimiter, options.num_records)
     batch_size = int(settings.get("batch_size", BATCH_SIZE))
-    test = ProduceTest(topic, num_records, throughput, warmup_records, reporting_interval, duration_ms, batch_size)
+    test = ProduceTest(options, duration_ms, batch_size)
 
     async def work() -> int:
         from ...producer.producer import Producer
@@ -127,26 +134,24 @@ def produce(
     return run(work, is_measuring=True)
 
 
-def check_numbers(
-    count: int, record_size: int | None, warmup: int, transaction_ms: int | None, interval_ms: int
-) -> None:
+def check_numbers(options: PerfProduceOptions) -> None:
     """Raises UsageError, with Kafka's message, if a number is out of range."""
-    for flag, number in (
-        ("--num-records", count),
-        ("--record-size", record_size),
-        ("--transaction-duration-ms", transaction_ms),
-        ("--reporting-interval", interval_ms),
+    for name, number in (
+        ("--num-records", options.num_records),
+        ("--record-size", options.record_size),
+        ("--transaction-duration-ms", options.transaction_duration_ms),
+        ("--reporting-interval", options.reporting_interval),
     ):
         if number is not None and number <= 0:
-            raise click.UsageError(f"{flag} should be greater than zero.")
-    if warmup >= count:
+            raise click.UsageError(f"{name} should be greater than zero.")
+    if options.warmup_records >= options.num_records:
         raise click.UsageError(
             "The value for --warmup-records must be strictly fewer than the number of records in the test, "
             "--num-records."
         )
 
 
-def the_values(record_size: int | None, payload_file: str | None, delimiter: str, num_records: int) -> Values:
+def the_values(record_size: int | None, payload_file: str | None, delimiter: str, num_records: int) -> PayloadSource:
     """The source of the records' values. Raises CommandError if the payload file is empty."""
     if payload_file is not None:
         click.echo(f"Reading payloads from: {Path(payload_file).absolute()}")
@@ -163,7 +168,7 @@ def the_values(record_size: int | None, payload_file: str | None, delimiter: str
 class ProduceRun:
     """Sends the records of one test and counts the acknowledgements."""
 
-    def __init__(self, producer: Producer, test: ProduceTest, values: Values) -> None:
+    def __init__(self, producer: Producer, test: ProduceTest, values: PayloadSource) -> None:
         import asyncio
 
         from ...producer.batches import values_that_fit
@@ -172,7 +177,7 @@ class ProduceRun:
         self._together = values_that_fit(test.batch_size, values.largest)
         self._calls = 0
         self._now_s = asyncio.get_running_loop().time
-        self._stats = ProduceStats(self._now_ms(), test.interval_ms)
+        self._stats = ProduceStats(self._now_ms(), test.options.reporting_interval)
         self._steady: ProduceStats | None = None
         self._errors: list[str] = []
         self._failed = 0
@@ -182,24 +187,28 @@ class ProduceRun:
 
     async def run(self) -> int:
         """Runs the test and prints the results. Returns exit code 1 if a record was not acknowledged, otherwise 0."""
-        test, producer = self._test, self._producer
+        test, options, producer = self._test, self._test.options, self._producer
         if test.transaction_ms is not None:
             await producer.init_transactions()
-        if test.warmup > 0:
+        if options.warmup_records > 0:
             click.echo(
-                f"Warmup first {test.warmup} records. Steady state results will print after the complete test summary."
+                f"Warmup first {options.warmup_records} records. "
+                "Steady state results will print after the complete test summary."
             )
         begun_ms: float | None = None
         sent, start_s = 0, self._now_s()
-        while sent < test.num_records:
+        while sent < options.num_records:
             if test.transaction_ms is not None and begun_ms is None:
                 await producer.begin_transaction()
                 begun_ms = self._now_ms()
-            if sent == test.warmup and sent:
-                self._steady = ProduceStats(self._now_ms(), test.interval_ms, steady=True)
+            if sent == options.warmup_records and sent:
+                self._steady = ProduceStats(self._now_ms(), test.options.reporting_interval, steady=True)
                 self._stats.quiet = True
-            wanted = min(self._together, (test.warmup if sent < test.warmup else test.num_records) - sent)
-            count = await self._allowed(wanted, sent, start_s)
+            room = min(
+                self._together,
+                (options.warmup_records if sent < options.warmup_records else options.num_records) - sent,
+            )
+            count = await self._allowed(room, sent, start_s)
             values = self._values.take(sent, count)
             await self._send(values)
             sent += count
@@ -212,21 +221,21 @@ class ProduceRun:
         self._print()
         return 1 if self._failed else 0
 
-    async def _allowed(self, wanted: int, sent: int, start_s: float) -> int:
-        """Waits until the throughput limit allows a record. Returns the number allowed now, at most ``wanted``.
+    async def _allowed(self, most: int, sent: int, start_s: float) -> int:
+        """Waits until the throughput limit allows a record. Returns the number allowed now, at most ``most``.
 
         It yields to the event loop now and then, so that the producer can send.
         """
         import asyncio
 
-        if self._test.throughput <= 0:
+        if self._test.options.throughput <= 0:
             self._calls += 1
             if self._calls % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
-            return wanted
-        pause_s = start_s + (sent + 1) / self._test.throughput - self._now_s()
+            return most
+        pause_s = start_s + (sent + 1) / self._test.options.throughput - self._now_s()
         await asyncio.sleep(max(SHORTEST_PAUSE_S, pause_s) if pause_s > 0 else 0)
-        return min(wanted, max(1, int((self._now_s() - start_s) * self._test.throughput) - sent))
+        return min(most, max(1, int((self._now_s() - start_s) * self._test.options.throughput) - sent))
 
     async def _send(self, values: Sequence[bytes]) -> None:
         """Queues records. Their latency begins here, before the producer may wait for memory, as in Kafka's tool."""
@@ -246,7 +255,7 @@ class ProduceRun:
                 for line in stats.record(now_ms - sent_ms, count, size, now_ms):
                     click.echo(line)
 
-        (await self._producer.send_values(self._test.topic, values)).add_done_callback(done)
+        (await self._producer.send_values(self._test.options.topic, values)).add_done_callback(done)
 
     def _print(self) -> None:
         now_ms = self._now_ms()

@@ -47,10 +47,10 @@ async def print_list(admin: ReassignAdmin) -> None:
     """``--list``: prints the reassignments in progress."""
     under_way = await admin.list_partition_reassignments()
     click.echo("Current partition reassignments:" if under_way else "No partition reassignments found.")
-    for partition, one in sorted(under_way.items()):
-        adding = f" adding: {listed(one.adding_replicas)}." if one.adding_replicas else ""
-        removing = f" removing: {listed(one.removing_replicas)}." if one.removing_replicas else ""
-        click.echo(f"{partition}: replicas: {listed(one.replicas)}.{adding}{removing}")
+    for partition, reassignment in sorted(under_way.items()):
+        adding = f" adding: {listed(reassignment.adding_replicas)}." if reassignment.adding_replicas else ""
+        removing = f" removing: {listed(reassignment.removing_replicas)}." if reassignment.removing_replicas else ""
+        click.echo(f"{partition}: replicas: {listed(reassignment.replicas)}.{adding}{removing}")
 
 
 async def current_replicas(admin: ReassignAdmin, topics: Collection[str]) -> dict[str, dict[int, tuple[int, ...]]]:
@@ -60,7 +60,9 @@ async def current_replicas(admin: ReassignAdmin, topics: Collection[str]) -> dic
     try:
         described = await admin.describe_topics(sorted(topics)) if topics else {}
     except AdminError as error:
-        others = [one for one in error.errors.values() if one.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+        others = [
+            failure for failure in error.errors.values() if failure.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        ]
         if others:
             raise
         described = error.results
@@ -75,21 +77,21 @@ async def verify(admin: ReassignAdmin, plan: ReassignmentPlan, *, preserve_throt
     under_way = await admin.list_partition_reassignments()
     current = await current_replicas(admin, {part.topic for part, _ in plan.entries if part not in under_way})
     click.echo("Status of partition reassignment:")
-    for partition, wanted in sorted(plan.partitions.items()):
+    for partition, planned in sorted(plan.partitions.items()):
         if partition in under_way:
             click.echo(f"Reassignment of partition {partition} is still in progress.")
             continue
         replicas = list(current.get(partition.topic, {}).get(partition.partition, ()))
-        if replicas == wanted:
+        if replicas == planned:
             click.echo(f"Reassignment of partition {partition} is completed.")
         else:
             click.echo(
                 f"There is no active reassignment of partition {partition}, "
-                f"but replica set is {listed(replicas)} rather than {listed(wanted)}."
+                f"but replica set is {listed(replicas)} rather than {listed(planned)}."
             )
     found = await places(admin, plan.log_dirs)
     # Kafka's tool prints an empty line if the plan names no log directory.
-    click.echo("\n".join(move_text(one, found[one], plan.log_dirs[one]) for one in sorted(found)))
+    click.echo("\n".join(move_text(replica, found[replica], plan.log_dirs[replica]) for replica in sorted(found)))
     moving = any(place.future is not None for place in found.values())
     if not under_way and not moving and not preserve_throttles:
         await clear_throttles(admin, plan)
@@ -117,7 +119,7 @@ async def execute(admin: ReassignAdmin, plan: ReassignmentPlan, options: Executi
     if options.rate >= 0:
         await throttle_moves(admin, proposed_moves(under_way, plan.partitions, current), options.rate)
     if options.log_dir_rate >= 0:
-        await throttle_log_dir_moves(admin, {one.broker for one in plan.log_dirs}, options.log_dir_rate)
+        await throttle_log_dir_moves(admin, {replica.broker for replica in plan.log_dirs}, options.log_dir_rate)
     results = await admin.alter_partition_reassignments(
         plan.partitions, allow_replication_factor_change=options.allow_replication_factor_change
     )
@@ -148,8 +150,10 @@ def refuse_failed(what: str, results: Mapping[TopicPartition, ReassignmentResult
 
 async def cancel(admin: ReassignAdmin, plan: ReassignmentPlan, *, preserve_throttles: bool, timeout_ms: int) -> None:
     """``--cancel``: cancels the plan's reassignments and moves that are in progress. Raises CommandError."""
-    listed_ones = await admin.list_partition_reassignments(list(plan.partitions))
-    active = sorted(part for part, one in listed_ones.items() if one.adding_replicas or one.removing_replicas)
+    ongoing = await admin.list_partition_reassignments(list(plan.partitions))
+    active = sorted(
+        part for part, reassignment in ongoing.items() if reassignment.adding_replicas or reassignment.removing_replicas
+    )
     if active:
         results = await admin.alter_partition_reassignments(dict.fromkeys(active))
         failed = sum(result.error_code != 0 for result in results.values())
@@ -160,7 +164,7 @@ async def cancel(admin: ReassignAdmin, plan: ReassignmentPlan, *, preserve_throt
     else:
         click.echo("None of the specified partition reassignments are active.")
     found = await places(admin, plan.log_dirs)
-    back = {one: place.current for one, place in found.items() if place.current and place.future}
+    back = {replica: place.current for replica, place in found.items() if place.current and place.future}
     if back:
         await start_moves(admin, back, timeout_ms)
     else:

@@ -32,7 +32,7 @@ def parse_topics(text: str) -> list[str]:
     version = field(document, "version", int) if "version" in document else 1
     if version != 1:
         raise CommandError(f"Not supported version field value {version}")
-    topics = [field(one, "topic", str) for one in document.get("topics", [])]
+    topics = [field(entry, "topic", str) for entry in document.get("topics", [])]
     twice = sorted({topic for topic in topics if topics.count(topic) > 1})
     if twice:
         raise CommandError(f"List of topics to reassign contains duplicate entries: [{', '.join(twice)}]")
@@ -42,12 +42,12 @@ def parse_topics(text: str) -> list[str]:
 def parse_brokers(text: str) -> list[int]:
     """Parses ``--broker-list`` to broker ids. Raises CommandError with Kafka's message."""
     ids = []
-    for one in text.split(","):
+    for number in text.split(","):
         try:
-            ids.append(int(one))
+            ids.append(int(number))
         except ValueError:
-            raise CommandError(f'For input string: "{one}"') from None
-    twice = sorted({one for one in ids if ids.count(one) > 1})
+            raise CommandError(f'For input string: "{number}"') from None
+    twice = sorted({broker for broker in ids if ids.count(broker) > 1})
     if twice:
         raise CommandError(f"Broker list contains duplicate entries: [{', '.join(map(str, twice))}]")
     return ids
@@ -65,7 +65,7 @@ async def generate(admin: ReassignAdmin, topics: list[str], brokers: list[int], 
     assigned = {TopicPartition(topic, n): found for topic, parts in current.items() for n, found in parts.items()}
     known = [Replica(broker, part) for part, found in assigned.items() for broker in found if broker in alive]
     log_dirs = await known_log_dirs(admin, known)
-    racks = racks_of({one: alive[one] for one in brokers if one in alive}, rack_aware=rack_aware)
+    racks = racks_of({broker: alive[broker] for broker in brokers if broker in alive}, rack_aware=rack_aware)
     proposed: dict[TopicPartition, list[int]] = {}
     for topic, partitions in current.items():
         placed = place(racks, len(partitions), len(partitions[0]), Random())

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 RETRY_S = 0.1
 
 
-class Place(NamedTuple):
+class LogDirPlacement(NamedTuple):
     """The log directory of a replica, and the one that it is being moved to (None: no move)."""
 
     current: str | None = None
     future: str | None = None
 
 
-async def places(admin: ReassignAdmin, replicas: Collection[Replica]) -> dict[Replica, Place]:
+async def places(admin: ReassignAdmin, replicas: Collection[Replica]) -> dict[Replica, LogDirPlacement]:
     """The log directories of each replica. Raises KafkaError if a broker is not in the cluster."""
-    found = dict.fromkeys(replicas, Place())
+    found = dict.fromkeys(replicas, LogDirPlacement())
     brokers = sorted({replica.broker for replica in replicas})
     for broker, log_dirs in (await admin.describe_log_dirs(brokers)).items():
         for log_dir in log_dirs:
@@ -53,11 +53,11 @@ async def known_log_dirs(admin: ReassignAdmin, replicas: Collection[Replica]) ->
     for broker in sorted({replica.broker for replica in replicas}):
         with contextlib.suppress(BrokerConnectionError):
             some = [replica for replica in replicas if replica.broker == broker]
-            found |= {one: place.current for one, place in (await places(admin, some)).items() if place.current}
+            found |= {replica: place.current for replica, place in (await places(admin, some)).items() if place.current}
     return found
 
 
-def move_text(replica: Replica, place: Place, target: str) -> str:
+def move_text(replica: Replica, place: LogDirPlacement, target: str) -> str:
     """The line that ``--verify`` prints for a replica whose log directory is in the plan."""
     partition, broker = replica.partition, replica.broker
     if place.current is None:

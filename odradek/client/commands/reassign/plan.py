@@ -47,9 +47,9 @@ def parse_plan(text: str) -> ReassignmentPlan:
     if version != 1:
         raise CommandError(f"Not supported version field value {version}")
     plan = ReassignmentPlan([], {})
-    for one in field(document, "partitions", list) if "partitions" in document else []:
-        partition, replicas = partition_of(one), field(one, "replicas", list)
-        log_dirs = field(one, "log_dirs", list) if "log_dirs" in one else [ANY_LOG_DIR] * len(replicas)
+    for entry in field(document, "partitions", list) if "partitions" in document else []:
+        partition, replicas = partition_of(entry), field(entry, "replicas", list)
+        log_dirs = field(entry, "log_dirs", list) if "log_dirs" in entry else [ANY_LOG_DIR] * len(replicas)
         if len(replicas) != len(log_dirs):
             raise CommandError(
                 f"Size of replicas list {replicas} is different from size of log dirs list "
@@ -72,7 +72,8 @@ def check_plan(plan: ReassignmentPlan) -> None:
     if twice:
         raise CommandError(f"Partition reassignment contains duplicate topic partitions: {','.join(map(str, twice))}")
     wrong = {
-        partition: sorted({one for one in replicas if replicas.count(one) > 1}) for partition, replicas in plan.entries
+        partition: sorted({replica for replica in replicas if replicas.count(replica) > 1})
+        for partition, replicas in plan.entries
     }
     texts = [
         f"{partition} contains multiple entries for {','.join(map(str, brokers))}"

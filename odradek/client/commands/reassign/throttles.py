@@ -32,8 +32,8 @@ def proposed_moves(
 ) -> Moves:
     """The moves in progress and those of the plan. A partition with a move in progress keeps its source brokers."""
     moves: Moves = {
-        partition: (set(one.replicas) - set(one.adding_replicas), set(one.adding_replicas))
-        for partition, one in under_way.items()
+        partition: (set(reassignment.replicas) - set(reassignment.adding_replicas), set(reassignment.adding_replicas))
+        for partition, reassignment in under_way.items()
     }
     for partition, replicas in proposed.items():
         sources = moves[partition][0] if partition in moves else set(current[partition])

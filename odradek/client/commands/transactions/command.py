@@ -6,18 +6,20 @@ Owns: the flags and the connection. The commands' modules send requests and prin
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from odradek.protocol.common.command_options import included, option, repeated, takes
+
 from ..abbreviations import AbbreviatedGroup
-from ..command_config import admin_settings, command_config_option
+from ..command_config import admin_settings, command_config_option, command_property_option
 from ..running import (
     BOOTSTRAP_VARIABLE,
     DEFAULT_BOOTSTRAP_SERVER,
     json_option,
     main,
-    output_option,
     run,
     timeout_option,
 )
@@ -28,23 +30,43 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., int])
 
 
-class BrokerOptions(NamedTuple):
-    """The broker's address and the client's settings."""
+def bootstrap_option() -> Any:
+    """``--bootstrap-server``, which may stand before and after the subcommand's name, as a field of its options."""
+    return option(
+        "--bootstrap-server",
+        envvar=BOOTSTRAP_VARIABLE,
+        show_envvar=True,
+        metavar="HOST:PORT,...",
+        help=f"One or more brokers of the cluster; default {DEFAULT_BOOTSTRAP_SERVER}.",
+    )
 
-    bootstrap_server: str
-    command_config: str | None
+
+@dataclass(frozen=True, kw_only=True)
+class BrokerOptions:
+    """The broker's address and the client's settings, before the subcommand's name."""
+
+    bootstrap_server: str | None = bootstrap_option()
+    command_config: str | None = command_config_option()
+    command_property: None = command_property_option()
 
 
-bootstrap_option = click.option(
-    "--bootstrap-server",
-    "bootstrap_server",
-    envvar=BOOTSTRAP_VARIABLE,
-    show_envvar=True,
-    metavar="HOST:PORT,...",
-    help=f"One or more brokers of the cluster; default {DEFAULT_BOOTSTRAP_SERVER}.",
-)
-topic_option = click.option("--topic", required=True, help="The topic.")
-partition_option = click.option("--partition", type=int, required=True, metavar="N", help="The partition of the topic.")
+@dataclass(frozen=True, kw_only=True)
+class CommonOptions:
+    """The options that every subcommand has."""
+
+    as_json: bool = json_option()
+    timeout_ms: int = timeout_option()
+    command_config: str | None = command_config_option()
+    command_property: None = command_property_option()
+    bootstrap_server: str | None = bootstrap_option()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionOptions:
+    """The partition of a subcommand that works on one."""
+
+    topic: str = option("--topic", required=True, help="The topic.")
+    partition: int = option("--partition", type=int, required=True, metavar="N", help="The partition of the topic.")
 
 
 @click.group(
@@ -52,186 +74,205 @@ partition_option = click.option("--partition", type=int, required=True, metavar=
     help="Show transactions; find and end hanging ones.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@click.pass_context
-def command(context: click.Context, bootstrap_server: str | None, command_config: str | None) -> None:
+@takes(BrokerOptions)
+def command(options: BrokerOptions) -> None:
     """Stores the options before the subcommand's name for the subcommand."""
-    context.obj = BrokerOptions(bootstrap_server or DEFAULT_BOOTSTRAP_SERVER, command_config)
+    click.get_current_context().obj = options
 
 
-def options_of_all(function: Command) -> Command:
-    """Adds the options that every subcommand has. Those for the broker may also come before the subcommand's name."""
-    for option in (bootstrap_option, command_config_option, timeout_option, json_option, output_option):
-        function = option(function)
-    return function
-
-
-def ask(
-    bootstrap_server: str | None,
-    command_config: str | None,
-    timeout_ms: int,
-    work: Callable[[TransactionsAdmin], Awaitable[int | None]],
-) -> int:
-    """Connects an admin client with the options and runs ``work`` with it."""
+def ask(options: CommonOptions, work: Callable[[TransactionsAdmin, bool], Awaitable[int | None]]) -> int:
+    """Connects an admin client with the options and runs ``work`` with it, and with whether to print JSON."""
     before: BrokerOptions = click.get_current_context().obj
-    server = bootstrap_server or before.bootstrap_server
+    server = options.bootstrap_server or before.bootstrap_server or DEFAULT_BOOTSTRAP_SERVER
 
     async def connected() -> int | None:
         from .admin import TransactionsAdmin
 
-        settings = admin_settings(command_config or before.command_config, timeout_ms)
+        settings = admin_settings(options.command_config or before.command_config, options.timeout_ms)
         async with TransactionsAdmin(server, **settings._asdict()) as admin:
-            return await work(admin)
+            return await work(admin, options.as_json)
 
     return run(connected)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """The arguments of ``list``."""
+
+    duration_filter: int | None = option(
+        "--duration-filter",
+        type=int,
+        metavar="MS",
+        help="Only transactions that are open for longer than this; negative: all.",
+    )
+    transactional_id_pattern: str | None = option(
+        "--transactional-id-pattern", metavar="REGEX", help="Only transactional ids that match as a whole (RE2)."
+    )
+    states: tuple[str, ...] = repeated("--state", metavar="NAME,...", help="Only these states, such as Ongoing.")
+    producer_ids: tuple[int, ...] = repeated("--producer-id", type=int, metavar="N", help="Only this producer id.")
+    common: CommonOptions = included(CommonOptions)
+
+
 @command.command("list", help="List transactional ids: all, or those that match the filters.")
-@click.option(
-    "--duration-filter",
-    type=int,
-    metavar="MS",
-    help="Only transactions that are open for longer than this; negative: all.",
-)
-@click.option("--transactional-id-pattern", metavar="REGEX", help="Only transactional ids that match as a whole (RE2).")
-@click.option("--state", "states", multiple=True, metavar="NAME,...", help="Only these states, such as Ongoing.")
-@click.option("--producer-id", "producer_ids", multiple=True, type=int, metavar="N", help="Only this producer id.")
-@options_of_all
-def list_(
-    duration_filter: int | None,
-    transactional_id_pattern: str | None,
-    states: tuple[str, ...],
-    producer_ids: tuple[int, ...],
-    **common: Any,
-) -> int:
+@takes(ListOptions)
+def list_(options: ListOptions) -> int:
     """``list``: prints the transactions that match. Returns the exit code."""
     from .show import check_states, print_list
 
-    wanted = check_states(states)
-    return _ask(
-        common,
+    states = check_states(options.states)
+    return ask(
+        options.common,
         lambda admin, as_json: print_list(
             admin,
-            states=wanted,
-            producer_ids=producer_ids,
-            running_longer_than_ms=duration_filter,
-            transactional_id_pattern=transactional_id_pattern,
+            states=states,
+            producer_ids=options.producer_ids,
+            running_longer_than_ms=options.duration_filter,
+            transactional_id_pattern=options.transactional_id_pattern,
             as_json=as_json,
         ),
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class DescribeTransactionOptions:
+    """The arguments of ``describe``."""
+
+    transactional_id: str = option("--transactional-id", required=True, help="The transactional id.")
+    common: CommonOptions = included(CommonOptions)
+
+
 @command.command("describe", help="Show the state of a transactional id and the partitions of its transaction.")
-@click.option("--transactional-id", required=True, help="The transactional id.")
-@options_of_all
-def describe(transactional_id: str, **common: Any) -> int:
+@takes(DescribeTransactionOptions)
+def describe(options: DescribeTransactionOptions) -> int:
     """``describe``: prints one transaction. Returns the exit code."""
     from .show import print_description
 
-    return _ask(common, lambda admin, as_json: print_description(admin, transactional_id, as_json=as_json))
+    return ask(
+        options.common, lambda admin, as_json: print_description(admin, options.transactional_id, as_json=as_json)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeProducersOptions:
+    """The arguments of ``describe-producers``."""
+
+    broker_id: int | None = option(
+        "--broker-id", type=int, metavar="ID", help="Query the replica on this broker. Default: the leader."
+    )
+    at: PartitionOptions = included(PartitionOptions)
+    common: CommonOptions = included(CommonOptions)
 
 
 @command.command("describe-producers", help="Show the producer state of a partition.")
-@click.option("--broker-id", type=int, metavar="ID", help="Query the replica on this broker. Default: the leader.")
-@topic_option
-@partition_option
-@options_of_all
-def describe_producers(broker_id: int | None, topic: str, partition: int, **common: Any) -> int:
+@takes(DescribeProducersOptions)
+def describe_producers(options: DescribeProducersOptions) -> int:
     """``describe-producers``: prints the producer state of a partition. Returns the exit code."""
     from .show import print_producers
 
-    return _ask(common, lambda admin, as_json: print_producers(admin, (topic, partition), broker_id, as_json=as_json))
+    return ask(
+        options.common,
+        lambda admin, as_json: print_producers(
+            admin, (options.at.topic, options.at.partition), options.broker_id, as_json=as_json
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbortOptions:
+    """The arguments of ``abort``."""
+
+    at: PartitionOptions = included(PartitionOptions)
+    start_offset: int | None = option(
+        "--start-offset", type=int, metavar="N", help="The first offset of the transaction, as find-hanging shows it."
+    )
+    producer_id: int | None = option(
+        "--producer-id",
+        type=int,
+        metavar="N",
+        help="For brokers before Kafka 3.0, instead of --start-offset: the producer id.",
+    )
+    producer_epoch: int | None = option(
+        "--producer-epoch", type=int, metavar="N", help="With --producer-id: the producer's epoch."
+    )
+    coordinator_epoch: int | None = option(
+        "--coordinator-epoch", type=int, metavar="N", help="With --producer-id: the coordinator's epoch."
+    )
+    common: CommonOptions = included(CommonOptions)
 
 
 @command.command("abort", help="Abort a hanging transaction in a partition, without its coordinator.")
-@topic_option
-@partition_option
-@click.option(
-    "--start-offset", type=int, metavar="N", help="The first offset of the transaction, as find-hanging shows it."
-)
-@click.option(
-    "--producer-id",
-    type=int,
-    metavar="N",
-    help="For brokers before Kafka 3.0, instead of --start-offset: the producer id.",
-)
-@click.option("--producer-epoch", type=int, metavar="N", help="With --producer-id: the producer's epoch.")
-@click.option("--coordinator-epoch", type=int, metavar="N", help="With --producer-id: the coordinator's epoch.")
-@options_of_all
-def abort(
-    topic: str,
-    partition: int,
-    start_offset: int | None,
-    producer_id: int | None,
-    producer_epoch: int | None,
-    coordinator_epoch: int | None,
-    **common: Any,
-) -> int:
+@takes(AbortOptions)
+def abort(options: AbortOptions) -> int:
     """``abort``: aborts a hanging transaction on one partition, without its coordinator. Returns the exit code."""
     from .end import TransactionProducer, abort_at, abort_producer
 
+    at, start_offset = (options.at.topic, options.at.partition), options.start_offset
     if start_offset is not None:
-        return _ask(common, lambda admin, as_json: abort_at(admin, (topic, partition), start_offset, as_json=as_json))
-    if producer_id is None:
+        return ask(options.common, lambda admin, as_json: abort_at(admin, at, start_offset, as_json=as_json))
+    if options.producer_id is None:
         raise click.UsageError(
             "The transaction to abort must be identified either with --start-offset (for brokers on 3.0 or above) or "
             "with --producer-id, --producer-epoch, and --coordinator-epoch (for older brokers)"
         )
-    for name, value in (("--producer-epoch", producer_epoch), ("--coordinator-epoch", coordinator_epoch)):
+    for name, value in (
+        ("--producer-epoch", options.producer_epoch),
+        ("--coordinator-epoch", options.coordinator_epoch),
+    ):
         if value is None:
             raise click.UsageError(f"Missing required argument {name}")
-    producer = TransactionProducer(producer_id, producer_epoch or 0, coordinator_epoch or 0)
-    return _ask(common, lambda admin, as_json: abort_producer(admin, (topic, partition), producer, as_json=as_json))
+    producer = TransactionProducer(options.producer_id, options.producer_epoch or 0, options.coordinator_epoch or 0)
+    return ask(options.common, lambda admin, as_json: abort_producer(admin, at, producer, as_json=as_json))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindHangingOptions:
+    """The arguments of ``find-hanging``."""
+
+    broker_id: int | None = option("--broker-id", type=int, metavar="ID", help="Search the partitions of this broker.")
+    max_transaction_timeout: int = option(
+        "--max-transaction-timeout",
+        type=int,
+        default=15,
+        show_default=True,
+        metavar="MINUTES",
+        help="Ignore transactions with a newer record: their coordinator may still end them.",
+    )
+    topic: str | None = option("--topic", help="Search only this topic.")
+    partition: int | None = option("--partition", type=int, metavar="N", help="Search only this partition of --topic.")
+    common: CommonOptions = included(CommonOptions)
 
 
 @command.command("find-hanging", help="Find transactions that no coordinator will end.")
-@click.option("--broker-id", type=int, metavar="ID", help="Search the partitions of this broker.")
-@click.option(
-    "--max-transaction-timeout",
-    type=int,
-    default=15,
-    show_default=True,
-    metavar="MINUTES",
-    help="Ignore transactions with a newer record: their coordinator may still end them.",
-)
-@click.option("--topic", help="Search only this topic.")
-@click.option("--partition", type=int, metavar="N", help="Search only this partition of --topic.")
-@options_of_all
-def find_hanging(
-    broker_id: int | None, max_transaction_timeout: int, topic: str | None, partition: int | None, **common: Any
-) -> int:
+@takes(FindHangingOptions)
+def find_hanging(options: FindHangingOptions) -> int:
     """``find-hanging``: prints the open transactions that no coordinator will end. Returns the exit code."""
     from .hanging import Scope, print_hanging
 
-    if topic is None and broker_id is None:
+    if options.topic is None and options.broker_id is None:
         raise click.UsageError("find-hanging requires either --topic or --broker-id to limit the scope of the search")
-    if partition is not None and topic is None:
+    if options.partition is not None and options.topic is None:
         raise click.UsageError("The --partition argument requires --topic to be provided")
-    scope = Scope(broker_id, topic, partition, max_transaction_timeout * 60_000)
-    return _ask(common, lambda admin, as_json: print_hanging(admin, scope, as_json=as_json))
+    scope = Scope(options.broker_id, options.topic, options.partition, options.max_transaction_timeout * 60_000)
+    return ask(options.common, lambda admin, as_json: print_hanging(admin, scope, as_json=as_json))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForceTerminateOptions:
+    """The arguments of ``forceTerminateTransaction``."""
+
+    transactional_id: str = option(
+        "--transactionalId", "--transactional-id", required=True, help="The transactional id."
+    )
+    common: CommonOptions = included(CommonOptions)
 
 
 @command.command("forceTerminateTransaction", help="End the open transaction of an id and fence its producer.")
-@click.option(
-    "--transactionalId", "--transactional-id", "transactional_id", required=True, help="The transactional id."
-)
-@options_of_all
-def force_terminate(transactional_id: str, **common: Any) -> int:
+@takes(ForceTerminateOptions)
+def force_terminate(options: ForceTerminateOptions) -> int:
     """``forceTerminateTransaction``: makes the coordinator abort a transaction. Returns the exit code."""
     from .end import terminate
 
-    return _ask(common, lambda admin, as_json: terminate(admin, transactional_id, as_json=as_json))
-
-
-def _ask(common: dict[str, Any], work: Callable[[TransactionsAdmin, bool], Awaitable[int | None]]) -> int:
-    as_json = bool(common["as_json"]) or common["output"] == "json"
-    return ask(
-        common["bootstrap_server"],
-        common["command_config"],
-        common["timeout_ms"],
-        lambda admin: work(admin, as_json),
-    )
+    return ask(options.common, lambda admin, as_json: terminate(admin, options.transactional_id, as_json=as_json))
 
 
 def transactions(arguments: list[str]) -> int:

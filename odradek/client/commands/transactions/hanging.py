@@ -51,12 +51,12 @@ async def print_hanging(admin: TransactionsAdmin, scope: Scope, *, as_json: bool
         print_json(
             [
                 {
-                    "topic": one.partition.topic,
-                    "partition": one.partition.partition,
-                    **producer_document(one.producer),
-                    "durationMs": now_ms - one.producer.last_timestamp_ms,
+                    "topic": transaction.partition.topic,
+                    "partition": transaction.partition.partition,
+                    **producer_document(transaction.producer),
+                    "durationMs": now_ms - transaction.producer.last_timestamp_ms,
                 }
-                for one in found
+                for transaction in found
             ]
         )
         return
@@ -66,16 +66,16 @@ async def print_hanging(admin: TransactionsAdmin, scope: Scope, *, as_json: bool
     )
     rows = [
         (
-            one.partition.topic,
-            one.partition.partition,
-            one.producer.producer_id,
-            one.producer.producer_epoch,
-            one.producer.coordinator_epoch,
-            one.producer.transaction_start_offset,
-            one.producer.last_timestamp_ms,
-            (now_ms - one.producer.last_timestamp_ms) // 60_000,
+            transaction.partition.topic,
+            transaction.partition.partition,
+            transaction.producer.producer_id,
+            transaction.producer.producer_epoch,
+            transaction.producer.coordinator_epoch,
+            transaction.producer.transaction_start_offset,
+            transaction.producer.last_timestamp_ms,
+            (now_ms - transaction.producer.last_timestamp_ms) // 60_000,
         )
-        for one in found
+        for transaction in found
     ]
     print_tabbed(header, rows)
     if found:
@@ -104,14 +104,14 @@ async def find(admin: TransactionsAdmin, scope: Scope, now_ms: int) -> list[Unen
             progress.at(start + len(part))
     if not candidates:
         return []
-    producer_ids = sorted({one.producer.producer_id for one in candidates})
+    producer_ids = sorted({candidate.producer.producer_id for candidate in candidates})
     listed = await admin.list_transactions(producer_ids=producer_ids)
-    ids = {one.producer_id: one.transactional_id for one in listed}
+    ids = {listing.producer_id: listing.transactional_id for listing in listed}
     described = await _describe(admin, sorted(set(ids.values())))
     owners = {producer_id: described[name] for producer_id, name in ids.items() if name in described}
     return sorted(
-        (one for one in candidates if is_hanging(one, owners)),
-        key=lambda one: (one.partition, one.producer.transaction_start_offset),
+        (candidate for candidate in candidates if is_hanging(candidate, owners)),
+        key=lambda candidate: (candidate.partition, candidate.producer.transaction_start_offset),
     )
 
 
@@ -130,7 +130,7 @@ async def _describe(admin: TransactionsAdmin, transactional_ids: Sequence[str]) 
     try:
         return await admin.describe_transactions(transactional_ids)
     except AdminError as error:
-        if any(one.error_code != ErrorCode.TRANSACTIONAL_ID_NOT_FOUND for one in error.errors.values()):
+        if any(failure.error_code != ErrorCode.TRANSACTIONAL_ID_NOT_FOUND for failure in error.errors.values()):
             raise
         return error.results
 

@@ -29,11 +29,11 @@ NONE = "None"
 def check_states(texts: Iterable[str]) -> list[str]:
     """Parses the values of ``--state``, each a comma-separated list, to Kafka's spelling. Raises UsageError."""
     known = {name.lower(): name for name in BY_LABEL}
-    wanted = [part.strip() for text in texts for part in text.split(",") if part.strip()]
-    for part in wanted:
+    state_names = [part.strip() for text in texts for part in text.split(",") if part.strip()]
+    for part in state_names:
         if part.lower() not in known:
             raise click.UsageError(f"--state {part}: must be one of {', '.join(BY_LABEL)}")
-    return [known[part.lower()] for part in wanted]
+    return [known[part.lower()] for part in state_names]
 
 
 async def print_list(

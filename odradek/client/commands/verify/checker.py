@@ -17,7 +17,7 @@ HERE, AT_PLACE = 1, 2
 """Bit flags. HERE: the record was read. AT_PLACE: it was read at the partition and offset of its acknowledgement."""
 
 
-class Fate(IntEnum):
+class RecordFate(IntEnum):
     """The outcome of a record, as the producer knows it."""
 
     UNANSWERED = 0
@@ -27,7 +27,7 @@ class Fate(IntEnum):
     IN_DOUBT = 4
 
 
-class Kind(Enum):
+class VerifyFindingKind(Enum):
     """The kinds of findings, with the text of each."""
 
     LOST = "lost: acknowledged or read before, and not in the topic now"
@@ -46,7 +46,7 @@ class Kind(Enum):
 class VerifyFinding:
     """One kind of error: the number of its occurrences, and the first examples."""
 
-    kind: Kind
+    kind: VerifyFindingKind
     count: int
     examples: tuple[str, ...]
 
@@ -55,10 +55,10 @@ class FindingCounts:
     """Counts findings and keeps the first examples of each kind."""
 
     def __init__(self) -> None:
-        self.counts: Counter[Kind] = Counter()
-        self.examples: defaultdict[Kind, list[str]] = defaultdict(list)
+        self.counts: Counter[VerifyFindingKind] = Counter()
+        self.examples: defaultdict[VerifyFindingKind, list[str]] = defaultdict(list)
 
-    def add(self, kind: Kind, example: str) -> None:
+    def add(self, kind: VerifyFindingKind, example: str) -> None:
         """Counts one finding."""
         self.counts[kind] += 1
         if len(self.examples[kind]) < EXAMPLES_MAX:
@@ -67,7 +67,9 @@ class FindingCounts:
     def findings(self) -> list[VerifyFinding]:
         """The findings, in the order of ``Kind``."""
         return [
-            VerifyFinding(kind, self.counts[kind], tuple(self.examples[kind])) for kind in Kind if self.counts[kind]
+            VerifyFinding(kind, self.counts[kind], tuple(self.examples[kind]))
+            for kind in VerifyFindingKind
+            if self.counts[kind]
         ]
 
 
@@ -96,7 +98,7 @@ class Checker:
 
     def sent(self) -> int:
         """Adds a record before it is sent. Returns its number."""
-        self._fates.append(Fate.UNANSWERED)
+        self._fates.append(RecordFate.UNANSWERED)
         self._partitions.append(UNKNOWN)
         self._offsets.append(UNKNOWN)
         self._followed.append(0)
@@ -106,27 +108,27 @@ class Checker:
         """Notes that a broker acknowledged the record. ``offset`` is -1 if the broker did not send it."""
         self._partitions[number], self._offsets[number] = partition, offset
         self._ends[partition] = max(self._ends.get(partition, 0), offset + 1)
-        if self._fates[number] == Fate.UNANSWERED:  # does not replace ABORTED or IN_DOUBT of its transaction
-            self._fates[number] = Fate.STORED
+        if self._fates[number] == RecordFate.UNANSWERED:  # does not replace ABORTED or IN_DOUBT of its transaction
+            self._fates[number] = RecordFate.STORED
 
     def refused(self, number: int) -> None:
         """Notes that the record was certainly not stored."""
-        if self._fates[number] == Fate.UNANSWERED:
-            self._fates[number] = Fate.REFUSED
+        if self._fates[number] == RecordFate.UNANSWERED:
+            self._fates[number] = RecordFate.REFUSED
 
     def aborted(self, first: int, end: int) -> None:
         """Notes that the transaction of the records ``first`` to ``end`` - 1 was aborted."""
-        self._fates[first:end] = bytes([Fate.ABORTED]) * (end - first)
+        self._fates[first:end] = bytes([RecordFate.ABORTED]) * (end - first)
 
     def in_doubt(self, first: int, end: int) -> None:
         """Notes that it is unknown whether the transaction of these records was committed.
 
         Either all or none of them must be readable.
         """
-        self._fates[first:end] = bytes([Fate.IN_DOUBT]) * (end - first)
+        self._fates[first:end] = bytes([RecordFate.IN_DOUBT]) * (end - first)
         self._in_doubt.append((first, end))
 
-    def of_fate(self, fate: Fate) -> int:
+    def of_fate(self, fate: RecordFate) -> int:
         """The number of records with this fate."""
         return self._fates.count(fate)
 
@@ -158,15 +160,15 @@ class Checker:
         flags, where = self._found[number], f"{self._named(number)} at {partition}:{offset}"
         at_place = (self._partitions[number], self._offsets[number]) == (partition, offset)
         if flags & HERE:
-            self._tally.add(Kind.DUPLICATE, f"{where}, again")
-        elif self._fates[number] == Fate.ABORTED:
-            self._tally.add(Kind.ABORTED, where)
-        elif self._fates[number] == Fate.REFUSED:
-            self._tally.add(Kind.REFUSED, where)
+            self._tally.add(VerifyFindingKind.DUPLICATE, f"{where}, again")
+        elif self._fates[number] == RecordFate.ABORTED:
+            self._tally.add(VerifyFindingKind.ABORTED, where)
+        elif self._fates[number] == RecordFate.REFUSED:
+            self._tally.add(VerifyFindingKind.REFUSED, where)
         if at_place or (self._offsets[number] == UNKNOWN and not flags):  # duplicates do not count for the order
             latest = self._latest.get(partition, UNKNOWN)
             if number < latest:
-                self._tally.add(Kind.REORDERED, f"{where}, after record {latest}")
+                self._tally.add(VerifyFindingKind.REORDERED, f"{where}, after record {latest}")
             self._latest[partition] = max(latest, number)
         self._found[number] = flags | HERE | (AT_PLACE if at_place else 0)
 
@@ -195,27 +197,29 @@ class Checker:
         for first, end in self._in_doubt:
             self._judge_transaction(first, end, tally)
         for partition, reason in sorted(self._unread.items()):
-            tally.add(Kind.UNREAD, f"partition {partition}: {reason}")
-        if not self.of_fate(Fate.STORED):
-            tally.counts[Kind.NOTHING] = 1
+            tally.add(VerifyFindingKind.UNREAD, f"partition {partition}: {reason}")
+        if not self.of_fate(RecordFate.STORED):
+            tally.counts[VerifyFindingKind.NOTHING] = 1
         return tally.findings()
 
     def _judge_found(self, number: int, fate: int, found: int, tally: FindingCounts) -> None:
-        if fate != Fate.STORED:
+        if fate != RecordFate.STORED:
             return
         if self._offsets[number] != UNKNOWN and not found & AT_PLACE:
-            tally.add(Kind.MISPLACED, f"{self._named(number)}, acknowledged at {self._place(number)}")
+            tally.add(VerifyFindingKind.MISPLACED, f"{self._named(number)}, acknowledged at {self._place(number)}")
         if self._is_followed_to_the_end and not self._followed[number]:
-            tally.add(Kind.SKIPPED, f"{self._named(number)} at {self._place(number)}")
+            tally.add(VerifyFindingKind.SKIPPED, f"{self._named(number)} at {self._place(number)}")
 
     def _judge_missing(self, number: int, fate: int, tally: FindingCounts) -> None:
         if not self._is_readable(number):
             return
-        if fate == Fate.STORED:
+        if fate == RecordFate.STORED:
             again = ", read before" if self._followed[number] else ""
-            tally.add(Kind.LOST, f"{self._named(number)}, acknowledged at {self._place(number)}{again}")
+            tally.add(VerifyFindingKind.LOST, f"{self._named(number)}, acknowledged at {self._place(number)}{again}")
         elif self._followed[number]:
-            kind = {Fate.ABORTED: Kind.ABORTED, Fate.REFUSED: Kind.REFUSED}.get(Fate(fate), Kind.LOST)
+            kind = {RecordFate.ABORTED: VerifyFindingKind.ABORTED, RecordFate.REFUSED: VerifyFindingKind.REFUSED}.get(
+                RecordFate(fate), VerifyFindingKind.LOST
+            )
             tally.add(kind, f"{self._named(number)}, read before")
 
     def _judge_transaction(self, first: int, end: int, tally: FindingCounts) -> None:
@@ -224,7 +228,7 @@ class Checker:
         there = sum(1 for number in known if self._found[number])
         if there and missing:
             records = f"records {first} to {end - 1}"
-            tally.add(Kind.TORN, f"{records}: {there} are there, {self._named(missing[0])} is not")
+            tally.add(VerifyFindingKind.TORN, f"{records}: {there} are there, {self._named(missing[0])} is not")
 
     def _is_readable(self, number: int) -> bool:
         """Whether the record's partition was read to its end; if its partition is unknown, whether all were."""

@@ -5,12 +5,15 @@ Owns: flags, settings of the clients, exit code: 0 no findings, 1 findings, 2 wr
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..command_config import CONNECTION, CONSUMER, PRODUCER, Settings, client_settings, command_config_option
-from ..running import bootstrap_option, main, run
+from odradek.protocol.common.command_options import flag, included, option, takes
+
+from ..command_config import CONNECTION, CONSUMER, PRODUCER, ConnectionOptions, Settings, client_settings
+from ..running import main, run
 from .plan import VerifyPlan
 
 if TYPE_CHECKING:
@@ -28,87 +31,93 @@ OF_THE_RUN = frozenset(
 KNOWN: Settings = {key: setting for key, setting in {**PRODUCER, **CONSUMER}.items() if key not in OF_THE_RUN}
 
 
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """The arguments of the command."""
+
+    connection: ConnectionOptions = included(ConnectionOptions)
+    topic: str = option(
+        "--topic", default="odradek-verify", show_default=True, help="The topic; created if it does not exist."
+    )
+    partitions: int | None = option(
+        "--partitions",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="The number of partitions of a new topic; default 3.",
+    )
+    replication_factor: int | None = option(
+        "--replication-factor",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="The number of replicas of a new topic; default: the brokers' default.",
+    )
+    duration: float | None = option(
+        "--duration", type=click.FloatRange(min=0, min_open=True), metavar="S", help="How long to write; default 10."
+    )
+    records: int | None = option(
+        "--records", type=click.IntRange(min=1), metavar="N", help="How many records to write, instead of --duration."
+    )
+    rate: float = option(
+        "--rate",
+        type=click.FloatRange(min=0, min_open=True),
+        default=1_000,
+        show_default=True,
+        metavar="N",
+        help="How many records to write a second.",
+    )
+    transactional: bool = flag("--transactional", help="Write in transactions, and abort every fifth.")
+    timeout: float = option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=60,
+        show_default=True,
+        metavar="S",
+        help="Stop reading after this time without progress.",
+    )
+    report: Any = option(
+        "--report",
+        type=click.File("w", encoding="utf-8", lazy=False),
+        metavar="FILE",
+        help="Write an HTML page with the result.",
+    )
+    as_json: bool = flag("--json", help="Print the result as one JSON object.")
+
+
 @click.command(
     help="Write numbered records, read them back, and report loss, duplicates, reordering, records of aborted "
     "transactions and latency. It continues while brokers fail and restart.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@bootstrap_option
-@command_config_option
-@click.option("--topic", default="odradek-verify", show_default=True, help="The topic; created if it does not exist.")
-@click.option(
-    "--partitions", type=click.IntRange(min=1), metavar="N", help="The number of partitions of a new topic; default 3."
-)
-@click.option(
-    "--replication-factor",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The number of replicas of a new topic; default: the brokers' default.",
-)
-@click.option(
-    "--duration", type=click.FloatRange(min=0, min_open=True), metavar="S", help="How long to write; default 10."
-)
-@click.option(
-    "--records", type=click.IntRange(min=1), metavar="N", help="How many records to write, instead of --duration."
-)
-@click.option(
-    "--rate",
-    type=click.FloatRange(min=0, min_open=True),
-    default=1_000,
-    show_default=True,
-    metavar="N",
-    help="How many records to write a second.",
-)
-@click.option("--transactional", is_flag=True, help="Write in transactions, and abort every fifth.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60,
-    show_default=True,
-    metavar="S",
-    help="Stop reading after this time without progress.",
-)
-@click.option(
-    "--report",
-    type=click.File("w", encoding="utf-8", lazy=False),
-    metavar="FILE",
-    help="Write an HTML page with the result.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-def command(
-    bootstrap_server: str,
-    command_config: str | None,
-    topic: str,
-    partitions: int | None,
-    replication_factor: int | None,
-    duration: float | None,
-    records: int | None,
-    rate: float,
-    transactional: bool,
-    timeout: float,
-    report: Any,
-    as_json: bool,
-) -> int:
+@takes(VerifyOptions)
+def command(options: VerifyOptions) -> int:
     """Checks the arguments, runs, prints."""
-    if duration is not None and records is not None:
+    if options.duration is not None and options.records is not None:
         raise click.UsageError("--duration and --records cannot be specified together.")
-    if duration is None and records is None:
-        duration = DURATION_S
+    if options.duration is None and options.records is None:
+        options = replace(options, duration=DURATION_S)
     name = run_name()
     plan = VerifyPlan(
-        name, topic, partitions, replication_factor or -1, rate, duration, records, transactional, timeout_s=timeout
+        name,
+        options.topic,
+        options.partitions,
+        options.replication_factor or -1,
+        options.rate,
+        options.duration,
+        options.records,
+        options.transactional,
+        timeout_s=options.timeout,
     )
-    clients = settings_of(plan, bootstrap_server, command_config)
+    clients = settings_of(plan, options.connection.bootstrap_server, options.connection.command_config)
 
     async def work() -> int:
         from .run import verify_cluster
 
         result = await verify_cluster(plan, *clients)
-        click.echo(_printed(result, as_json))
-        if report is not None:
+        click.echo(_printed(result, options.as_json))
+        if options.report is not None:
             from .report_page import page
 
-            report.write(page(result))
+            options.report.write(page(result))
         return 1 if result.findings else 0
 
     return run(work, is_measuring=True)

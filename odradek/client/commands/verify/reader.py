@@ -18,8 +18,7 @@ from ...errors import AuthenticationError, ClientError
 from ...types import ConsumerRecord, TopicPartition
 from .checker import Checker
 from .latency_series import LatencySeries
-from .payload import parsed
-from .plan import VerifyPlan
+from .plan import VerifyPlan, parsed
 
 POLL_MS = 200
 RECORDS_A_POLL = 2_000
@@ -137,9 +136,9 @@ class VerifyReader:
         texts, positions = {}, self._consumer.positions()
         for partition, begin in self._begins.items():
             position = positions.get(partition, begin)
-            wanted = max(ends.get(partition, begin), self._checker.owed_until(partition.partition))
-            if position < wanted:
-                texts[partition] = f"read up to offset {position} of {wanted}{self._because()}"
+            owed = max(ends.get(partition, begin), self._checker.owed_until(partition.partition))
+            if position < owed:
+                texts[partition] = f"read up to offset {position} of {owed}{self._because()}"
         return texts
 
     def _because(self) -> str:

@@ -63,7 +63,7 @@ def plot(series: LatencySeries) -> str:
     """The SVG plot: latencies in ms on a logarithmic axis, over the send time in seconds since the run's start."""
     points = sorted(series.points.items())
     first, last = points[0][0], points[-1][0]
-    lowest = min(one.percentiles(0.5)[0] for _, one in points)
+    lowest = min(latencies.percentiles(0.5)[0] for _, latencies in points)
     bottom = 10.0 ** floor(log10(max(lowest, LOWEST_MS)))
     top = 10.0 ** max(ceil(log10(max(series.all.max_ms, LOWEST_MS))), log10(bottom) + 1)
 
@@ -79,10 +79,10 @@ def plot(series: LatencySeries) -> str:
     drawn = [_axes(bottom, top, times, y_of(bottom))]
     for name, colour in LINES:
         dots = []
-        for at, one in points:
-            p50, p99 = one.percentiles(0.5, 0.99)
-            ms = {"max": one.max_ms, "99th": p99, "50th": p50}[name]
-            title = escape(f"{at * series.width_s:g} s: {name} {ms:.1f} ms of {one.count:,} records")
+        for at, latencies in points:
+            p50, p99 = latencies.percentiles(0.5, 0.99)
+            ms = {"max": latencies.max_ms, "99th": p99, "50th": p50}[name]
+            title = escape(f"{at * series.width_s:g} s: {name} {ms:.1f} ms of {latencies.count:,} records")
             radius = 3.5 if name == "max" else 2
             place = f'cx="{x_of(at + 0.5):.1f}" cy="{y_of(ms):.1f}"'
             dots.append(f'<circle {place} r="{radius}"><title>{title}</title></circle>')

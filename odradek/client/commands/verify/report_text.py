@@ -5,15 +5,15 @@ Pure.
 
 from typing import NamedTuple
 
-from .checker import Checker, Fate, VerifyFinding
+from .checker import Checker, RecordFate, VerifyFinding
 from .latency_series import LatencySeries
 
 FATE_TEXTS = {
-    Fate.STORED: "acknowledged",
-    Fate.ABORTED: "of aborted transactions",
-    Fate.IN_DOUBT: "of transactions whose end is unknown",
-    Fate.REFUSED: "refused",
-    Fate.UNANSWERED: "without an answer",
+    RecordFate.STORED: "acknowledged",
+    RecordFate.ABORTED: "of aborted transactions",
+    RecordFate.IN_DOUBT: "of transactions whose end is unknown",
+    RecordFate.REFUSED: "refused",
+    RecordFate.UNANSWERED: "without an answer",
 }
 
 

@@ -20,9 +20,8 @@ from ...consumer.consumer import Consumer
 from ...producer.producer import Producer
 from ...types import TopicPartition
 from ..running import CommandError
-from .checker import Checker, Fate
-from .payload import KEYS
-from .plan import VerifyPlan
+from .checker import Checker, RecordFate
+from .plan import KEYS, VerifyPlan
 from .reader import VerifyReader
 from .report_text import Report, report_of
 from .writer import VerifyWriter
@@ -111,8 +110,9 @@ class VerifyProgress:
     def line(self) -> str:
         """The progress line."""
         checker, writer, now_s = self._checker, self._writer, self._now_s()
+        acknowledged = checker.of_fate(RecordFate.STORED)
         line = (
-            f"{now_s - self._start_s:.0f} s: {checker.count:,} sent, {checker.of_fate(Fate.STORED):,} acknowledged, "
+            f"{now_s - self._start_s:.0f} s: {checker.count:,} sent, {acknowledged:,} acknowledged, "
             f"{writer.unanswered:,} waiting, {self._reader.latencies.all.count:,} read"
         )
         quiet_s = now_s - writer.answered_s

@@ -16,8 +16,7 @@ from ...errors import AuthenticationError, ClientError, TransactionTimeoutError
 from ...producer.producer import Producer
 from ...types import RecordMetadata
 from .checker import Checker
-from .payload import key_of, value_of
-from .plan import VerifyPlan
+from .plan import VerifyPlan, key_of, value_of
 
 UNANSWERED_MAX = 5_000
 """The maximum number of records without an answer. At this number the writer waits, and the rate falls."""

@@ -12,11 +12,11 @@ def round_robin_assignor(members: Mapping[str, MemberSubscription], topics: Topi
     """Assigns the partitions in turn, in the order of topics and numbers."""
     assignment: Assignment = {member_id: [] for member_id in members}
     order = in_assignment_order(members, members)
-    wanted = {member_id: frozenset(member.topics) for member_id, member in members.items()}
+    topics_of_member = {member_id: frozenset(member.topics) for member_id, member in members.items()}
     turn = 0
     for topic in subscribed_topics(members, topics):
         for partition in topics.of(topic):
-            while topic not in wanted[order[turn % len(order)]]:
+            while topic not in topics_of_member[order[turn % len(order)]]:
                 turn += 1
             assignment[order[turn % len(order)]].append(partition)
             turn += 1

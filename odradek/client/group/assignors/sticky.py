@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from ...types import TopicPartition
 from .sticky_equal import EqualSubscriptions
-from .sticky_owned import Claims, Owned, owned_by_subscription, owned_by_user_data
+from .sticky_owned import Claims, OwnedPartitions, owned_by_subscription, owned_by_user_data
 from .sticky_racks import Racks
 from .sticky_unequal import UnequalSubscriptions
 from .subscriptions import Assignment, MemberSubscription, TopicPartitions, subscribed_topics
@@ -29,7 +29,7 @@ def cooperative_sticky_assignor(members: Mapping[str, MemberSubscription], topic
 
 
 def _assign(
-    members: Mapping[str, MemberSubscription], topics: TopicPartitions, owned: Mapping[str, Owned]
+    members: Mapping[str, MemberSubscription], topics: TopicPartitions, owned: Mapping[str, OwnedPartitions]
 ) -> tuple[Assignment, dict[TopicPartition, str] | None]:
     """The assignment, and moving partition -> new owner if the algorithm records it (otherwise None)."""
     claims = Claims(members, topics, owned)

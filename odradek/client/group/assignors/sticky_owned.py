@@ -16,7 +16,7 @@ from ...types import TopicPartition, partitions_by_topic
 from .subscriptions import NO_GENERATION, Assignment, MemberSubscription, TopicPartitions
 
 
-class Owned(NamedTuple):
+class OwnedPartitions(NamedTuple):
     """The partitions that one member claims. ``generation`` is None if it sent none."""
 
     partitions: list[TopicPartition]
@@ -33,10 +33,10 @@ def encode_previous_assignment(partitions: Iterable[TopicPartition], generation:
     return b"".join([*data, struct.pack(">i", generation)])
 
 
-def decode_previous_assignment(data: bytes | None) -> Owned:
+def decode_previous_assignment(data: bytes | None) -> OwnedPartitions:
     """Decodes the user data of ``sticky``, version 1 or 0. Malformed data count as no owned partitions."""
     if not data:
-        return Owned([], None)
+        return OwnedPartitions([], None)
     partitions: list[TopicPartition] = []
     try:
         (topics,) = struct.unpack_from(">i", data)
@@ -49,9 +49,9 @@ def decode_previous_assignment(data: bytes | None) -> Owned:
             position += 4 * count
             partitions += [TopicPartition(name.decode(), number) for number in numbers]
     except (struct.error, UnicodeDecodeError):
-        return Owned([], NO_GENERATION)
+        return OwnedPartitions([], NO_GENERATION)
     generation = struct.unpack_from(">i", data, position)[0] if len(data) >= position + 4 else None
-    return Owned(partitions, generation)
+    return OwnedPartitions(partitions, generation)
 
 
 def encode_generation(generation: int) -> bytes:
@@ -59,29 +59,29 @@ def encode_generation(generation: int) -> bytes:
     return struct.pack(">i", generation)
 
 
-def owned_by_user_data(member: MemberSubscription) -> Owned:
+def owned_by_user_data(member: MemberSubscription) -> OwnedPartitions:
     """The claims of a member with ``sticky``. They are in the user data only: it owns nothing when it joins."""
     return decode_previous_assignment(member.user_data)
 
 
-def owned_by_subscription(member: MemberSubscription) -> Owned:
+def owned_by_subscription(member: MemberSubscription) -> OwnedPartitions:
     """The claims of a member with ``cooperative-sticky``: the owned partitions in its subscription.
 
     Subscriptions before version 2 have no generation; it is in the user data.
     """
     if member.generation_id >= 0:
-        return Owned(member.owned_partitions, member.generation_id)
+        return OwnedPartitions(member.owned_partitions, member.generation_id)
     generation: int | None = None
     if member.user_data is not None:
         generation = struct.unpack_from(">i", member.user_data)[0] if len(member.user_data) >= 4 else NO_GENERATION
-    return Owned(member.owned_partitions, generation)
+    return OwnedPartitions(member.owned_partitions, generation)
 
 
 class Claims:
     """The claims of all members, with conflicts resolved."""
 
     def __init__(
-        self, members: Mapping[str, MemberSubscription], topics: TopicPartitions, owned: Mapping[str, Owned]
+        self, members: Mapping[str, MemberSubscription], topics: TopicPartitions, owned: Mapping[str, OwnedPartitions]
     ) -> None:
         """Goes through the members in the order of Java's HashMap, because the result may depend on it."""
         self.order = in_hash_map_order(members)
@@ -113,9 +113,9 @@ class Claims:
                 owner_of[partition] = member_id
 
     @staticmethod
-    def earlier_owners(owned: Mapping[str, Owned], order: Iterable[str]) -> dict[TopicPartition, str]:
+    def earlier_owners(owned: Mapping[str, OwnedPartitions], order: Iterable[str]) -> dict[TopicPartition, str]:
         """The owner of each partition in the newest generation that is older than the members' highest one."""
-        last = max((_or_none(one.generation) for one in owned.values()), default=NO_GENERATION)
+        last = max((_or_none(ownership.generation) for ownership in owned.values()), default=NO_GENERATION)
         found: dict[TopicPartition, tuple[str, int]] = {}
         for member_id in order:
             generation = _or_none(owned[member_id].generation)

@@ -33,8 +33,8 @@ class UnequalSubscriptions:
         self._counts = {topic: topics.counts[topic] for topic in subscribed if topics.counts.get(topic, 0) > 0}
         self._wanted = {m: [t for t in members[m].topics if t in self._counts] for m in owned}
         self._subscribers: dict[str, list[str]] = {topic: [] for topic in self._counts}
-        for member_id, wanted in self._wanted.items():
-            for topic in wanted:
+        for member_id, topics_of_member in self._wanted.items():
+            for topic in topics_of_member:
                 self._subscribers[topic].append(member_id)
         self._must_revoke = False
         self._assignment: Assignment = {}
@@ -125,8 +125,10 @@ class UnequalSubscriptions:
             for partition in owned:
                 loads[partition.topic] = max(loads[partition.topic], len(owned))
         for load, member_id in self._sorted:
-            wanted = self._wanted[member_id]
-            if load != sum(self._counts[topic] for topic in wanted) and any(load + 1 < loads[t] for t in wanted):
+            topics_of_member = self._wanted[member_id]
+            if load != sum(self._counts[topic] for topic in topics_of_member) and any(
+                load + 1 < loads[t] for t in topics_of_member
+            ):
                 return False
         return True
 

@@ -13,7 +13,7 @@ from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
 from .checks import group_findings
 from .expiry import retention_ms
 from .facts import GroupGrowth
-from .lag import answers, gather, lag_rows, questions
+from .lag import gather, lag_rows, look_ups_of, run_look_ups
 from .rows import GroupLag
 
 
@@ -37,11 +37,11 @@ def audit_groups(
 ) -> GroupsAudit:
     """Audits the groups. `reports`: those of `tasks`, in the same order. Raises OSError and the errors of engines."""
     found = gather(reports, tasks, now_ms, at_ms)
-    told = answers(questions(found, is_past=at_ms is not None), engine)
+    results = run_look_ups(look_ups_of(found, is_past=at_ms is not None), engine)
     retention = retention_ms(metadata.broker_configs)
-    rows = lag_rows(found, told, retention)
-    findings = limited(group_findings(found, rows, told, metadata, retention))
-    return GroupsAudit(rows, [one for facts in found.facts for one in facts.growth], findings)
+    rows = lag_rows(found, results, retention)
+    findings = limited(group_findings(found, rows, results, metadata, retention))
+    return GroupsAudit(rows, [growth for facts in found.facts for growth in facts.growth], findings)
 
 
 def limited(findings: Sequence[Finding]) -> list[Finding]:

@@ -17,7 +17,7 @@ from .burrow import Status, has_rewound
 from .expiry import MINUTE_MS
 from .facts import COMMITS_KEPT, CommitHistory, GroupGrowth, RecordPlace
 from .lag import Directories
-from .log_times import Answer, end_offset_of_epoch
+from .log_times import LookUpResults, end_offset_of_epoch
 from .rows import GroupLag
 
 HOUR_MS = 60 * MINUTE_MS
@@ -41,12 +41,12 @@ _LAGGING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CheckedCommit:
     """A committed offset, its row in the lag table, and the result of the look-ups in its log."""
 
     offset: CommitHistory
     row: GroupLag
-    told: Answer
+    results: LookUpResults
 
     def found(self, name: str, detail: str) -> Finding:
         """A finding at the commit's record."""
@@ -58,7 +58,7 @@ class Judged:
 def group_findings(
     found: Directories,
     rows: list[GroupLag],
-    told: Mapping[TopicPartition, Answer],
+    results: Mapping[TopicPartition, LookUpResults],
     metadata: DirectoryMetadata,
     retention_ms: int,
 ) -> list[Finding]:
@@ -69,73 +69,79 @@ def group_findings(
         for offset in facts.offsets:
             if offset.commits:
                 row = by_key[offset.group, offset.topic, offset.partition]
-                one = Judged(offset, row, told.get((offset.topic, offset.partition), Answer()))
-                findings += commit_against_log(one, found, metadata)
-                findings += commit_against_time(one, found.moment_ms, found.clock_ms, retention_ms)
-                findings += consumer(one)
+                commit = CheckedCommit(offset, row, results.get((offset.topic, offset.partition), LookUpResults()))
+                findings += commit_against_log(commit, found, metadata)
+                findings += commit_against_time(commit, found.moment_ms, found.clock_ms, retention_ms)
+                findings += consumer(commit)
     findings += pending_commits(found)
     findings += groups(found, metadata)
     findings += growth(found)
     return findings
 
 
-def commit_against_log(one: Judged, found: Directories, metadata: DirectoryMetadata) -> Iterator[Finding]:
+def commit_against_log(commit: CheckedCommit, found: Directories, metadata: DirectoryMetadata) -> Iterator[Finding]:
     """Compares a commit with its topic, its partition, the log's bounds and leader epochs."""
-    offset, row = one.offset, one.row
+    offset, row = commit.offset, commit.row
     last = offset.commits[-1].offset
     topic = metadata.topics.get(offset.topic)
     if topic is None and metadata.is_known:
-        yield one.found("commit-to-missing-topic", f"offset {last}")
+        yield commit.found("commit-to-missing-topic", f"offset {last}")
         return
     task = found.tasks.get((offset.topic, offset.partition))
     topic_id = topic.topic_id if topic is not None else task.topic_id if task is not None else None
     if offset.topic_id is not None and topic_id is not None and offset.topic_id != topic_id:
         ids = f"topic id {uuid_text(offset.topic_id)}, the topic now has {uuid_text(topic_id)}"
-        yield one.found("commit-to-recreated-topic", f"offset {last} was committed to {ids}")
+        yield commit.found("commit-to-recreated-topic", f"offset {last} was committed to {ids}")
         return
     if topic is not None and topic.brokers and offset.partition not in topic.brokers:
-        yield one.found("commit-to-missing-partition", f"offset {last}, the topic has {len(topic.brokers)} partitions")
+        yield commit.found(
+            "commit-to-missing-partition", f"offset {last}, the topic has {len(topic.brokers)} partitions"
+        )
         return
     if row.log_end_offset < 0:
         return
     end = found.reports[offset.topic, offset.partition].log_end_offset
-    epoch_end = end_offset_of_epoch(one.told.epochs, offset.leader_epoch, end)
+    epoch_end = end_offset_of_epoch(commit.results.epochs, offset.leader_epoch, end)
     if last > end:
-        yield one.found("committed-offset-beyond-log", f"offset {last}, the log ends at {end}: the lag is {end - last}")
+        yield commit.found(
+            "committed-offset-beyond-log", f"offset {last}, the log ends at {end}: the lag is {end - last}"
+        )
     elif last < row.log_start_offset:
-        yield one.found("committed-offset-before-log-start", f"offset {last}, the log begins at {row.log_start_offset}")
+        yield commit.found(
+            "committed-offset-before-log-start", f"offset {last}, the log begins at {row.log_start_offset}"
+        )
     elif offset.leader_epoch >= 0 and epoch_end is not None and last > epoch_end:
         detail = f"offset {last} of leader epoch {offset.leader_epoch}, which ends at {epoch_end}"
-        yield one.found("committed-offset-truncated", detail)
+        yield commit.found("committed-offset-truncated", detail)
 
 
-def commit_against_time(one: Judged, moment_ms: int, clock_ms: int, retention_ms: int) -> Iterator[Finding]:
+def commit_against_time(commit: CheckedCommit, moment_ms: int, clock_ms: int, retention_ms: int) -> Iterator[Finding]:
     """Checks expiry and timestamps in the future."""
-    row = one.row
+    row = commit.row
     if row.commit_timestamp > clock_ms + HOUR_MS:
-        yield one.found("commit-in-the-future", f"the timestamp is {row.commit_timestamp}, the clock {clock_ms}")
+        yield commit.found("commit-in-the-future", f"the timestamp is {row.commit_timestamp}, the clock {clock_ms}")
     elif 0 <= row.expires_at < moment_ms - OVERDUE_MS:
         overdue = (moment_ms - row.expires_at) // MINUTE_MS
-        yield one.found("group-offset-overdue", f"it expired {overdue} minutes before {moment_ms}")
+        yield commit.found("group-offset-overdue", f"it expired {overdue} minutes before {moment_ms}")
     elif 0 <= row.expires_at < moment_ms + retention_ms // SOON_SHARE:
         left = (row.expires_at - moment_ms) // MINUTE_MS
-        yield one.found("group-offset-expires-soon", f"it has no members and expires in {max(left, 0)} minutes")
+        yield commit.found("group-offset-expires-soon", f"it has no members and expires in {max(left, 0)} minutes")
 
 
-def consumer(one: Judged) -> Iterator[Finding]:
+def consumer(commit: CheckedCommit) -> Iterator[Finding]:
     """The findings about the consumer of one partition: its committed offset decreased, or it does not keep up.
 
     Burrow's rules decide whether it keeps up; they need COMMITS_KEPT commits.
     """
-    offset, row = one.offset, one.row
+    offset, row = commit.offset, commit.row
     commits = [commit.offset for commit in offset.commits]
     if has_rewound(commits):
         detail = f"from offset {max(commits)} back to {commits[-1]}"
-        yield one.found("committed-offset-rewound", detail)
+        yield commit.found("committed-offset-rewound", detail)
     name = _LAGGING.get(Status(row.status))
     if name is not None and len(commits) >= COMMITS_KEPT:
         waited = f", the oldest of {row.lag_ms} ms" if row.lag_ms >= 0 else ""
-        yield one.found(name, f"at offset {commits[-1]}, {row.lag} records behind{waited}")
+        yield commit.found(name, f"at offset {commits[-1]}, {row.lag} records behind{waited}")
 
 
 def pending_commits(found: Directories) -> Iterator[Finding]:
@@ -183,20 +189,20 @@ def growth(found: Directories) -> Iterator[Finding]:
     for facts in found.facts:
         replica = found.tasks[OFFSETS_TOPIC, facts.offsets_partition].replica
         place = RecordPlace(str(replica.path), -1, -1)
-        for one in facts.growth:
-            if one.busiest_commits >= MANY_COMMITS and one.busiest_ms < one.busiest_commits * FREQUENT_MS:
-                apart = one.busiest_ms // one.busiest_commits
-                where = f"{one.busiest_topic}-{one.busiest_partition}"
-                detail = f"group {one.group}: {one.busiest_commits} commits of {where}, {apart} ms apart"
-                yield _in_offsets_topic("offset-commits-too-frequent", one.offsets_partition, place, detail)
-            if one.dirty_bytes >= LARGE_DIRTY_BYTES and one.dirty_share >= LARGE_SHARE:
-                share = f"{one.dirty_bytes} bytes, {one.dirty_share:.0%} of the uncleaned part"
-                detail = f"group {one.group}: {share}; mostly {_cause(one)}"
-                yield _in_offsets_topic("offsets-topic-growth", one.offsets_partition, place, detail)
+        for growth in facts.growth:
+            if growth.busiest_commits >= MANY_COMMITS and growth.busiest_ms < growth.busiest_commits * FREQUENT_MS:
+                apart = growth.busiest_ms // growth.busiest_commits
+                where = f"{growth.busiest_topic}-{growth.busiest_partition}"
+                detail = f"group {growth.group}: {growth.busiest_commits} commits of {where}, {apart} ms apart"
+                yield _in_offsets_topic("offset-commits-too-frequent", growth.offsets_partition, place, detail)
+            if growth.dirty_bytes >= LARGE_DIRTY_BYTES and growth.dirty_share >= LARGE_SHARE:
+                share = f"{growth.dirty_bytes} bytes, {growth.dirty_share:.0%} of the uncleaned part"
+                detail = f"group {growth.group}: {share}; mostly {_cause(growth)}"
+                yield _in_offsets_topic("offsets-topic-growth", growth.offsets_partition, place, detail)
 
 
-def _cause(one: GroupGrowth) -> str:
-    causes = {"commits": one.commits, "tombstones": one.tombstones, "records of the group": one.group_records}
+def _cause(growth: GroupGrowth) -> str:
+    causes = {"commits": growth.commits, "tombstones": growth.tombstones, "records of the group": growth.group_records}
     return max(causes, key=lambda name: causes[name])
 
 

@@ -1,8 +1,8 @@
 """The lag of groups over all directories, in records and in time.
 
-Only `answers` does I/O: it looks up times in the replicas. All lag is as of one moment: `--at`, else `--now`, else the
-latest time of a record, or the last use of the directories if that is earlier. A snapshot therefore has the same lag
-whenever and wherever it is audited.
+Only `run_look_ups` does I/O: it looks up times in the replicas. All lag is as of one moment: `--at`, else `--now`, else
+the latest time of a record, or the last use of the directories if that is earlier. A snapshot therefore has the same
+lag whenever and wherever it is audited.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from ..tasks import AuditTask, PartitionReport
 from .burrow import RECENT_MS, ConsumerCommit, Status, group_status, partition_status
 from .expiry import expires_at
 from .facts import CommitHistory, GroupFacts, LatestGroup
-from .log_times import CHUNK_BYTES, Answer, LogLookUps, answer
+from .log_times import CHUNK_BYTES, LogLookUps, LookUpResults, look_up
 from .rows import GroupLag
 
 SIMPLE = "simple"
@@ -58,7 +58,7 @@ def gather(
     return found
 
 
-def questions(found: Directories, *, is_past: bool) -> dict[TopicPartition, LogLookUps]:
+def look_ups_of(found: Directories, *, is_past: bool) -> dict[TopicPartition, LogLookUps]:
     """The look-ups in each replica. A partition that all groups have read to its end needs no look-up."""
     times: dict[TopicPartition, set[int]] = {}
     offsets: dict[TopicPartition, set[int]] = {}
@@ -68,38 +68,38 @@ def questions(found: Directories, *, is_past: bool) -> dict[TopicPartition, LogL
         last = committed.commits[-1].offset
         if report is None or (last >= report.log_end_offset and not is_past and committed.leader_epoch < 0):
             continue
-        asked = times.setdefault(key, set())
-        wanted = offsets.setdefault(key, set())
+        look_ups = times.setdefault(key, set())
+        offsets_there = offsets.setdefault(key, set())
         if last < report.log_end_offset:
-            asked.update(commit.timestamp for commit in committed.commits)
-            asked.add(found.moment_ms - RECENT_MS)
-            wanted.add(max(last, report.log_start_offset))
+            look_ups.update(commit.timestamp for commit in committed.commits)
+            look_ups.add(found.moment_ms - RECENT_MS)
+            offsets_there.add(max(last, report.log_start_offset))
         if is_past:
-            asked.add(found.moment_ms)
+            look_ups.add(found.moment_ms)
     return {
         key: LogLookUps(
             found.tasks[key].replica,
             found.reports[key].log_end_offset,
-            tuple(sorted(asked)),
+            tuple(sorted(look_ups)),
             tuple(sorted(offsets[key])),
         )
-        for key, asked in times.items()
+        for key, look_ups in times.items()
     }
 
 
-def answers(asked: Mapping[TopicPartition, LogLookUps], engine: str) -> dict[TopicPartition, Answer]:
+def run_look_ups(look_ups: Mapping[TopicPartition, LogLookUps], engine: str) -> dict[TopicPartition, LookUpResults]:
     """Does the look-ups. Raises the errors of `run_tasks`."""
-    tasks = list(asked.values())
+    tasks = list(look_ups.values())
     sizes = [(len(task.times) + len(task.offsets)) * CHUNK_BYTES for task in tasks]
-    told = run_tasks(
-        engine, Job(tasks, answer, "odradek audit: lag", place=lambda task: task.replica.path, sizes=sizes)
+    results = run_tasks(
+        engine, Job(tasks, look_up, "odradek audit: lag", place=lambda task: task.replica.path, sizes=sizes)
     )
-    return dict(zip(asked, told, strict=True))
+    return dict(zip(look_ups, results, strict=True))
 
 
-def lag_rows(found: Directories, told: Mapping[TopicPartition, Answer], retention_ms: int) -> list[GroupLag]:
+def lag_rows(found: Directories, results: Mapping[TopicPartition, LookUpResults], retention_ms: int) -> list[GroupLag]:
     """The rows, by group, topic and partition."""
-    rows = [_row(found, offset, told, retention_ms) for facts in found.facts for offset in facts.offsets]
+    rows = [_row(found, offset, results, retention_ms) for facts in found.facts for offset in facts.offsets]
     by_group: dict[str, list[Status]] = {}
     for row in rows:
         by_group.setdefault(row.group, []).append(Status(row.status))
@@ -110,10 +110,10 @@ def lag_rows(found: Directories, told: Mapping[TopicPartition, Answer], retentio
 
 
 def _row(
-    found: Directories, offset: CommitHistory, told: Mapping[TopicPartition, Answer], retention_ms: int
+    found: Directories, offset: CommitHistory, results: Mapping[TopicPartition, LookUpResults], retention_ms: int
 ) -> GroupLag:
     key = (offset.topic, offset.partition)
-    report, known = found.reports.get(key), told.get(key, Answer())
+    report, known = found.reports.get(key), results.get(key, LookUpResults())
     state = found.states.get(offset.group)
     start, end = (report.log_start_offset, report.log_end_offset) if report is not None else (-1, -1)
     end = known.end_offsets.get(found.moment_ms, end)
@@ -151,14 +151,14 @@ def _row(
     return row
 
 
-def _lag_ms(row: GroupLag, known: Answer, moment_ms: int) -> int:
+def _lag_ms(row: GroupLag, known: LookUpResults, moment_ms: int) -> int:
     if row.lag == 0:
         return 0
     written = known.timestamps.get(max(row.committed_offset, row.log_start_offset), -1)
     return max(moment_ms - written, 0) if written >= 0 else -1
 
 
-def _status(offset: CommitHistory, lag: int, known: Answer, moment_ms: int) -> Status:
+def _status(offset: CommitHistory, lag: int, known: LookUpResults, moment_ms: int) -> Status:
     commits = []
     for commit in offset.commits:
         end = known.end_offsets.get(commit.timestamp)

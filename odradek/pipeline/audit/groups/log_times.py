@@ -46,7 +46,7 @@ class LogLookUps:
 
 
 @dataclass(slots=True)
-class Answer:
+class LookUpResults:
     """The results of the look-ups: `end_offsets` by moment, `timestamps` by offset.
 
     `timestamps` has no entry for an offset if the log has no record at or after it.
@@ -58,14 +58,14 @@ class Answer:
     """(leader epoch, start offset), rising."""
 
 
-def answer(look_ups: LogLookUps) -> Answer:
+def look_up(look_ups: LogLookUps) -> LookUpResults:
     """Does the look-ups. If files of the replica are gone, lists its files again and repeats them.
 
-    Returns an empty Answer if the partition is gone or its files keep changing. Raises OSError.
+    Returns an empty LookUpResults if the partition is gone or its files keep changing. Raises OSError.
     """
     for _ in attempts():
         try:
-            return _answer(look_ups)
+            return _look_up(look_ups)
         except OSError as error:
             if not is_gone(error):
                 raise
@@ -74,12 +74,12 @@ def answer(look_ups: LogLookUps) -> Answer:
         if now is None:
             break
         look_ups = replace(look_ups, replica=now)
-    return Answer()
+    return LookUpResults()
 
 
-def _answer(look_ups: LogLookUps) -> Answer:
+def _look_up(look_ups: LogLookUps) -> LookUpResults:
     segments = [_IndexedSegment(segment) for segment in look_ups.replica.segments if segment.size]
-    found = Answer()
+    found = LookUpResults()
     for time in look_ups.times:
         found.end_offsets[time] = _end_offset(segments, time, look_ups.log_end_offset)
     for offset in look_ups.offsets:

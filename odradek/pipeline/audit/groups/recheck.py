@@ -55,7 +55,7 @@ def confirmed(
     """Drops the findings named in DOUBTFUL that a new check does not find. Raises OSError and the errors of engines."""
     kept = list(found)
     for _ in range(MOST_RESTARTS):
-        doubtful = {_key(one) for one in kept if one.name in DOUBTFUL}
+        doubtful = {_key(finding) for finding in kept if finding.name in DOUBTFUL}
         if not doubtful:
             break
         time.sleep(PAUSE_S)
@@ -64,8 +64,8 @@ def confirmed(
         own = next((task.directory for task in tasks if task.is_live), None)
         now = DirectoryMetadata() if own is None else read_cluster_metadata(own)
         again = audit_groups(seen_anew, tasks, now if now.is_known else metadata, engine, now_ms=now_ms, at_ms=at_ms)
-        still = {_key(one) for one in again.findings}
-        kept = [one for one in kept if one.name not in DOUBTFUL or _key(one) in still]
+        still = {_key(finding) for finding in again.findings}
+        kept = [finding for finding in kept if finding.name not in DOUBTFUL or _key(finding) in still]
     return kept
 
 

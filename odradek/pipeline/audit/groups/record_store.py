@@ -31,7 +31,7 @@ Int64s = NDArray[numpy.int64]
 _COLUMNS = ("offset", "timestamp", "key", "value")
 
 
-class Kept(NamedTuple):
+class RetainedRecord(NamedTuple):
     """A record of a key: its offset, its time (ms), its value, and the position in bytes of its batch in the file."""
 
     offset: int
@@ -57,16 +57,16 @@ class KeyHistory:
 class KeyRecords:
     """One key's latest records, not in order, and its counts."""
 
-    kept: list[Kept] = field(default_factory=list)
+    kept: list[RetainedRecord] = field(default_factory=list)
     counts: KeyHistory = field(default_factory=KeyHistory)
 
-    def keep(self, records: list[Kept], most: int) -> None:
+    def keep(self, records: list[RetainedRecord], most: int) -> None:
         """Adds records. If there are then 2 x `most` or more, keeps the latest `most`."""
         self.kept += records
         if len(self.kept) >= 2 * most:
             self.kept = self.latest(most)
 
-    def latest(self, most: int) -> list[Kept]:
+    def latest(self, most: int) -> list[RetainedRecord]:
         """The latest `most` records, oldest first."""
         return sorted(self.kept)[-most:]
 
@@ -76,7 +76,7 @@ class _UncommittedRecord(NamedTuple):
 
     producer_id: int
     key: bytes
-    record: Kept
+    record: RetainedRecord
 
 
 def records_wanted(key: bytes) -> int:
@@ -89,9 +89,9 @@ class RecordStore:
 
     def __init__(self, first_dirty_offset: int, at_ms: int | None) -> None:
         self.keys: dict[bytes, KeyRecords] = {}
-        self.later: dict[bytes, Kept] = {}
+        self.later: dict[bytes, RetainedRecord] = {}
         """The first record of each key after `at_ms`."""
-        self.without_key: list[Kept] = []
+        self.without_key: list[RetainedRecord] = []
         self.last_timestamp = -1
         self._first_dirty_offset = first_dirty_offset
         self._at_ms = at_ms
@@ -117,7 +117,7 @@ class RecordStore:
         producers = chunk.column("producer_id")[item.batches][rows]
         self._read_data(columns, is_transactional[rows], producers)
 
-    def close(self) -> list[tuple[int, bytes, Kept]]:
+    def close(self) -> list[tuple[int, bytes, RetainedRecord]]:
         """Applies the last markers. Returns (producer id, key, record) of transactions without a marker."""
         self._apply_markers()
         return [(found.producer_id, found.key, found.record) for found in self._pending]
@@ -216,7 +216,7 @@ def _latest_of_each(codes: Int64s, selected: NDArray[numpy.bool_]) -> Int64s:
     return latest
 
 
-def _kept(columns: Any, rows: Int64s) -> list[Kept]:
+def _kept(columns: Any, rows: Int64s) -> list[RetainedRecord]:
     part = columns.take(pa.array(rows))
-    fields = [part.column(name).to_pylist() for name in Kept._fields]
-    return list(map(Kept._make, zip(*fields, strict=True)))
+    fields = [part.column(name).to_pylist() for name in RetainedRecord._fields]
+    return list(map(RetainedRecord._make, zip(*fields, strict=True)))

@@ -5,6 +5,8 @@ unknown types and versions are counted. Source: Kafka's GroupCoordinatorRecordSe
 """
 
 from bisect import bisect_right
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from odradek.protocol.internal_records.coordinator_serde import CoordinatorRecordType
 from odradek.protocol.internal_records.legacy_offsets import offset_commit_value
@@ -18,9 +20,12 @@ from ...decode.records import DecodedRecords
 from ...tables.group_messages import GroupKind, GroupMessage, commit_key, group_message, kind_of
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
-from .facts import Commit, CommitHistory, GroupFacts, LatestGroup, PendingCommit, RecordPlace
-from .growth import growth_of
-from .record_store import Kept, KeyRecords, RecordStore, records_wanted
+from .facts import Commit, CommitHistory, GroupFacts, GroupGrowth, LatestGroup, PendingCommit, RecordPlace
+from .record_store import KeyRecords, RecordStore, RetainedRecord, records_wanted
+
+UNKNOWN_GROUP = ""
+"""The group of records whose key can't be decoded."""
+
 
 _GROUP_RECORDS = frozenset(
     (
@@ -38,6 +43,13 @@ _MEMBER_RECORDS = frozenset(
         CoordinatorRecordType.STREAMS_GROUP_MEMBER_METADATA,
     )
 )
+
+
+class GroupMembers(NamedTuple):
+    """The number of a group's member records, and the place of the first one."""
+
+    records: int
+    first: RecordPlace
 
 
 class GroupRecords:
@@ -58,7 +70,7 @@ class GroupRecords:
         pending = self._store.close()
         facts.last_timestamp = self._store.last_timestamp
         report.group_facts = facts
-        members: dict[str, tuple[GroupKind, int, RecordPlace]] = {}
+        members: dict[str, GroupMembers] = {}
         for key, records in self._store.keys.items():
             self._read_key(key, records, report, facts, members)
         self._add_members(facts, members)
@@ -75,7 +87,7 @@ class GroupRecords:
         records: KeyRecords,
         report: PartitionReport,
         facts: GroupFacts,
-        members: dict[str, tuple[GroupKind, int, RecordPlace]],
+        members: dict[str, GroupMembers],
     ) -> None:
         latest = records.latest(records_wanted(key))
         if not latest or latest[-1].value is None:
@@ -90,8 +102,8 @@ class GroupRecords:
         elif message.record_type in _GROUP_RECORDS:
             facts.states.append(_state(message, place))
         elif message.record_type in _MEMBER_RECORDS:
-            kind, count, first = members.get(message.key.group_id, (kind_of(message.key.NAME), 0, place))
-            members[message.key.group_id] = kind, count + 1, first
+            known = members.get(message.key.group_id, GroupMembers(0, place))
+            members[message.key.group_id] = known._replace(records=known.records + 1)
 
     def _report_fault(self, message: GroupMessage, report: PartitionReport, place: RecordPlace, records: int) -> None:
         if not message.is_unknown:
@@ -115,12 +127,12 @@ class GroupRecords:
         else:
             report.findings.append(finding)
 
-    def _add_members(self, facts: GroupFacts, members: dict[str, tuple[GroupKind, int, RecordPlace]]) -> None:
+    def _add_members(self, facts: GroupFacts, members: dict[str, GroupMembers]) -> None:
         by_group = {state.group: state for state in facts.states}
-        for group, (_, count, place) in members.items():
+        for group, (count, first) in members.items():
             state = by_group.get(group)
             if state is None:
-                facts.orphans[group] = place
+                facts.orphans[group] = first
             elif state.kind is not GroupKind.CLASSIC:
                 state.members = count
 
@@ -134,7 +146,7 @@ class GroupRecords:
                 facts.offsets.append(CommitHistory(*commit_key(message.key), self._place(record), []))
 
     def _read_pending(
-        self, producer_id: int, key: bytes, record: Kept, report: PartitionReport, facts: GroupFacts
+        self, producer_id: int, key: bytes, record: RetainedRecord, report: PartitionReport, facts: GroupFacts
     ) -> None:
         message = _message(key, record)
         place = self._place(record)
@@ -145,25 +157,25 @@ class GroupRecords:
             where = commit_key(message.key)
             facts.pending.append(PendingCommit(*where, place, value.offset, record.timestamp, producer_id))
 
-    def _place(self, record: Kept) -> RecordPlace:
+    def _place(self, record: RetainedRecord) -> RecordPlace:
         segment = self._segments[max(bisect_right(self._bases, record.offset) - 1, 0)]
         return RecordPlace(str(segment.path), record.position, record.offset)
 
 
-def _message(key: bytes, record: Kept) -> GroupMessage:
+def _message(key: bytes, record: RetainedRecord) -> GroupMessage:
     return group_message(Record(record.offset, record.timestamp, key, record.value, []))
 
 
-def _committed(message: GroupMessage, key: bytes, latest: list[Kept], place: RecordPlace) -> CommitHistory:
+def _committed(message: GroupMessage, key: bytes, latest: list[RetainedRecord], place: RecordPlace) -> CommitHistory:
     """The commits since the last tombstone, and the fields of the last commit."""
     commits: list[Commit] = []
     for record in latest:
         if record.value is None:
             commits = []
             continue
-        one = _message(key, record)
-        if one.fault is None:
-            value = offset_commit_value(one.value)
+        commit = _message(key, record)
+        if commit.fault is None:
+            value = offset_commit_value(commit.value)
             commits.append(Commit(value.commit_timestamp, value.offset))
     last: OffsetCommitValue = offset_commit_value(message.value)
     return CommitHistory(
@@ -192,3 +204,30 @@ def _state(message: GroupMessage, place: RecordPlace) -> LatestGroup:
             value.current_state_timestamp,
         )
     return LatestGroup(message.group, kind, place, str(kind), value.epoch)
+
+
+def growth_of(offsets_partition: int, keys: Mapping[bytes, KeyRecords]) -> list[GroupGrowth]:
+    """The records of each group in a partition, the largest dirty part first."""
+    by_group: dict[str, GroupGrowth] = {}
+    for key, records in keys.items():
+        message = group_message(Record(0, 0, key, None, []))
+        name = message.group or UNKNOWN_GROUP
+        growth = by_group.setdefault(name, GroupGrowth(name, offsets_partition))
+        counts = records.counts
+        written = counts.records - counts.tombstones
+        growth.tombstones += counts.tombstones
+        growth.bytes += counts.bytes
+        growth.dirty_records += counts.dirty_records
+        growth.dirty_bytes += counts.dirty_bytes
+        if not message.is_offset_commit or message.key is None:
+            growth.group_records += written
+            continue
+        growth.commits += written
+        if written > growth.busiest_commits:
+            _, growth.busiest_topic, growth.busiest_partition = commit_key(message.key)
+            growth.busiest_commits = written
+            growth.busiest_ms = counts.last_timestamp - counts.first_timestamp
+    dirty = sum(growth.dirty_bytes for growth in by_group.values())
+    for growth in by_group.values():
+        growth.dirty_share = growth.dirty_bytes / dirty if dirty else 0.0
+    return sorted(by_group.values(), key=lambda growth: (-growth.dirty_bytes, growth.group))

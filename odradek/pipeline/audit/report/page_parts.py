@@ -66,6 +66,6 @@ def volume_chart(periods: Sequence[Period]) -> str:
         f'aria-label="{escape(summary)}">{"".join(drawn)}</svg>'
     )
     axis = f'<p class="axis"><span>{escape(periods[0].name)}</span><span>{escape(periods[-1].name)}</span></p>'
-    rows = [[escape(one.name), number(one.size, "bytes"), number(one.records)] for one in periods]
+    rows = [[escape(period.name), number(period.size, "bytes"), number(period.records)] for period in periods]
     details = f"<details><summary>As a table</summary>{table(summary, ['', 'bytes', 'records'], rows)}</details>"
     return f"<p>{escape(summary)}</p>{chart}{axis}{details}"

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..check import Severity
-from ..findings import Finding
 from ..result import AuditResult
 from .figures import compaction_debt, kinds_of_findings, lag_of_groups, totals
 from .number_texts import bytes_text, count_text, duration_text, plural
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
 
 STYLES = {"ERROR": "bold red", "WARNING": "yellow", "INFO": "cyan"}
 MOST_KINDS, MOST_GROUPS, MOST_DEBTORS, MOST_STEPS = 20, 10, 5, 5
-
-
-def worst_severity(findings: Sequence[Finding]) -> Severity:
-    """The worst severity of any finding; INFO without findings."""
-    return max((found.check.severity for found in findings), default=Severity.INFO)
 
 
 def sentence(result: AuditResult) -> str:

@@ -5,7 +5,7 @@ import pytest
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import SyncGroupRequest
-from support.groups.harness import Harness
+from support.groups.harness import Harness, hard_state
 
 from .consumer_world import World, config
 
@@ -144,8 +144,8 @@ def test_the_migration_policy_says_what_may_change(policy: str, upgrades: bool, 
 def test_a_failed_downgrade_leaves_the_consumer_group(world: World) -> None:
     classic_leader(world)
     world.join("a", "t")
-    before = world.harness.core.hard_state()
+    before = hard_state(world.harness.core)
     world.harness.log.fail_next = ErrorCode.NOT_ENOUGH_REPLICAS
     assert world.heartbeat("a", -1).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert world.harness.core.hard_state() == before
+    assert hard_state(world.harness.core) == before
     assert "g" not in world.harness.core.groups

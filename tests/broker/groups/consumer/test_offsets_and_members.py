@@ -7,7 +7,7 @@ from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import LeaveGroupRequest, OffsetCommitRequest
 from odradek.protocol.messages.transactions import TxnOffsetCommitRequest
-from support.groups.harness import Harness
+from support.groups.harness import Harness, hard_state
 
 from .consumer_world import T, World, config
 
@@ -34,7 +34,7 @@ def test_offsets_expire_by_their_own_age_where_nobody_reads_the_topic() -> None:
     world.heartbeat("a", -1)
     world.wait(10_000)
     assert "g" not in world.harness.core.consumer_groups
-    assert not world.harness.core.hard_state()["offsets"]["committed"]
+    assert not hard_state(world.harness.core)["offsets"]["committed"]
     world.harness.start()
     assert "g" not in world.harness.core.consumer_groups
 

@@ -21,7 +21,7 @@ from odradek.protocol.messages.group_records import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 from odradek.protocol.records.builder import BatchBuilder
-from support.groups.harness import Harness
+from support.groups.harness import Harness, hard_state
 
 from .consumer_world import REBALANCE_MS, SESSION_MS, T, World, config, two_members
 
@@ -36,10 +36,10 @@ def test_a_restart_brings_everything_back_but_sessions(world: World) -> None:
     world.join("c", "t", "u", subscribed_topic_regex="u+")
     world.wait(0)
     world.report("b")
-    before = world.harness.core.hard_state()
+    before = hard_state(world.harness.core)
     world.wait(SESSION_MS - 1)
     world.harness.start()
-    assert world.harness.core.hard_state() == before
+    assert hard_state(world.harness.core) == before
     world.wait(SESSION_MS - 1)
     assert set(world.group.members) >= {"a", "c"}
     world.wait(1)
@@ -59,10 +59,10 @@ def test_a_restart_gives_the_rebalance_timeout_anew(world: World) -> None:
 
 def test_what_could_not_be_stored_has_not_happened(world: World) -> None:
     world.join("a", "t")
-    before = world.harness.core.hard_state()
+    before = hard_state(world.harness.core)
     world.harness.log.fail_next = ErrorCode.NOT_ENOUGH_REPLICAS
     assert world.join("b", "t").error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert world.harness.core.hard_state() == before
+    assert hard_state(world.harness.core) == before
     assert world.join("b", "t").error_code == ErrorCode.NONE
 
 

@@ -8,6 +8,7 @@ from odradek.broker.groups.records import CoordinatorRecord
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.group_records import OffsetCommitValue
+from support.groups.harness import hard_state
 
 PRODUCER = 7
 NO_PRODUCER = -1
@@ -41,7 +42,7 @@ def test_aborted_offsets_never_were() -> None:
     core = _core((_commit(1), NO_PRODUCER), (_commit(2), PRODUCER))
     core.replay_end_transaction(PRODUCER, committed=False)
     assert _fetched(core, require_stable=True) == (1, ErrorCode.NONE)
-    assert core.hard_state()["offsets"]["pending"] == {}  # type: ignore[index]
+    assert hard_state(core)["offsets"]["pending"] == {}
 
 
 def test_the_later_record_stays_whenever_the_marker_comes() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .options import GroupOptions
 
 
-async def wanted_groups(admin: GroupAdmin, options: GroupOptions) -> list[str]:
+async def selected_groups(admin: GroupAdmin, options: GroupOptions) -> list[str]:
     """The ids of the groups of ``--group``, or of all consumer groups with ``--all-groups``."""
     if not options.all_groups:
         return list(dict.fromkeys(options.groups))
@@ -27,7 +27,9 @@ async def existing_groups(admin: GroupAdmin, group_ids: Sequence[str]) -> dict[s
     try:
         found = await admin.describe_groups(group_ids)
     except AdminError as error:
-        others = {key: one for key, one in error.errors.items() if one.error_code != ErrorCode.GROUP_ID_NOT_FOUND}
+        others = {
+            key: failure for key, failure in error.errors.items() if failure.error_code != ErrorCode.GROUP_ID_NOT_FOUND
+        }
         if others:
             raise AdminError(others, error.results) from None
         found = error.results
