@@ -27,7 +27,7 @@ FULL_SEEDS = (301, 302)
 FULL_STEPS = 5_000
 LONG_SEEDS = range(1_000, 1_050)
 LONG_STEPS = 20_000
-SHORT_STEPS = 1_500
+SHORT_STEPS, SHORT_STEPS_CI = 600, 1_500
 BUG_STEPS = 8_000
 BUG_LIVES = 8
 PLANTED = {"high-watermark-too-early": 1, "acknowledged-too-early": 1, "shown-aborted": 1, "epochs-forgotten": 14}
@@ -72,8 +72,9 @@ async def live_well(*arguments: object) -> dict[str, Any]:
     return result
 
 
-async def test_same_seed_lives_the_same_life() -> None:
-    first, second, other = await asyncio.gather(live(7, SHORT_STEPS), live(7, SHORT_STEPS), live(8, SHORT_STEPS))
+@pytest.mark.parametrize("steps", [SHORT_STEPS, pytest.param(SHORT_STEPS_CI, marks=pytest.mark.ci)])
+async def test_same_seed_lives_the_same_life(steps: int) -> None:
+    first, second, other = await asyncio.gather(live(7, steps), live(7, steps), live(8, steps))
     assert first == second
     assert first["trace"] != other["trace"]
 
