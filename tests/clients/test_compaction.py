@@ -255,6 +255,7 @@ def test_a_kill_in_the_middle_of_a_round_leaves_no_worker_and_no_damage(tmp_path
         assert " ERROR " not in fast.log()
 
 
+@pytest.mark.nightly
 @pytest.mark.ci
 @pytest.mark.java
 def test_kafkas_log_compaction_tester(tmp_path: Path) -> None:
