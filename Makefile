@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 3
 CI_WORKERS ?= 4
+TESTS ?= tests
 SERVE_ARGUMENTS ?= conf/server.properties
 
 .DEFAULT_GOAL := help
@@ -17,17 +18,31 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(VENV)/.installed
 	@$(BIN)/odradek serve $(SERVE_ARGUMENTS)
 
-## test: install what the tests need and run them (15 minutes at most; Java 17 and Maven for the parts that ask Apache Kafka)
+NOT_RULES := --ignore=tests/test_tidy.py --ignore=tests/tools # `make check` has them
+
+## test: install what the tests need and run them (5 minutes on two cores; with Java 17 also each job on Spark once)
 test: $(VENV)/.installed-dev
-	$(PYTEST) -n $(WORKERS) -m "not ci and not nightly and not long"
+	$(PYTEST) -n $(WORKERS) -m "not java and not ci and not nightly and not long" $(NOT_RULES)
 
-## test-without-java: the part of test that needs no Java; CI runs it with every Python that is supported
+## test-without-java: the same while Java is hidden; CI runs it with every Python that is supported
 test-without-java: $(VENV)/.installed-dev
-	$(PYTEST) -n $(WORKERS) -m "not ci and not nightly and not long and not java"
+	TESTS_HIDE_JAVA=1 $(PYTEST) -n $(WORKERS) -m "not java and not spark and not ci and not nightly and not long" $(NOT_RULES)
 
-## test-ci: the tests that take longer (30 minutes more at most)
+## test-java: ask Apache Kafka, its classes and Spark (10 minutes; Java 17 and Maven)
+test-java: $(VENV)/.installed-dev
+	$(PYTEST) -n $(WORKERS) -m "java and not ci and not nightly and not long" $(TESTS)
+
+## test-ci: the tests that take longer; TESTS names the folders, all of them by default (Java and Maven)
 test-ci: $(VENV)/.installed-dev
-	$(PYTEST) -n $(CI_WORKERS) -m "ci and not nightly and not long"
+	$(PYTEST) -n $(CI_WORKERS) -m "ci and not nightly and not long" $(TESTS)
+
+## record: ask a real Kafka what the scenes of tests/parity ask, and write tests/answers (10 minutes; Java and Maven)
+record: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python -m answers.record $(RECORD_ARGUMENTS)
+
+## durations: run all tests of CI one after another on this idle machine and write tests/durations.json, which orders them
+durations: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(PYTEST) -n $(WORKERS) -p support.durations -m "not nightly and not long" $(TESTS)
 
 ## test-nightly: minutes of other systems, of faults and of load in real time (30 minutes; Java and Maven)
 test-nightly: $(VENV)/.installed-dev
@@ -243,4 +258,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-tls run test test-without-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help
+.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help

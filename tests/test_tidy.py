@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.each import each
 from tools import purity
 from tools.places import DOCUMENTS, ROOT, relative
 from tools.plain_english import docstrings_without_a_fact, prose, refused_phrases
@@ -80,7 +81,7 @@ LONG_FUNCTIONS = {
 """Functions that may have more lines, and why."""
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=relative)
+@each("path", SOURCES, ids=relative)
 def test_a_module_that_says_it_is_pure_is(path: Path) -> None:
     exceptions = purity.claim_at(path, ROOT)
     impure = [] if exceptions is None else purity.impurities(path.read_text(), exceptions)
@@ -138,7 +139,7 @@ def test_a_sleep_is_found() -> None:
     assert sleeps("import time\ntime.sleep(0.1)\nasyncio.sleep(0)\nawait asyncio.sleep(delay_s)\nsleep(1)") == [2, 4, 5]
 
 
-@pytest.mark.parametrize("path", [path for path in TESTS if path.is_relative_to(ROOT / "tests")], ids=relative)
+@each("path", [path for path in TESTS if path.is_relative_to(ROOT / "tests")], ids=relative)
 def test_no_test_waits_by_sleeping(path: Path) -> None:
     found = sleeps(path.read_text())
     may = relative(path) in MAY_SLEEP

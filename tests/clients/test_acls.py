@@ -101,6 +101,7 @@ def test_confluent_kafka_creates_acls_and_is_held_to_them(broker: OurBroker) -> 
     assert delivered(broker, "orders") is None
 
 
+@pytest.mark.ci
 def test_acls_hold_after_a_restart(tmp_path: Path) -> None:
     """ACLs are in the metadata log: a killed broker enforces them after its restart."""
     with OurBroker(tmp_path, KEYS) as first:

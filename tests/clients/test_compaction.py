@@ -150,6 +150,7 @@ def committed(broker: OurBroker, group: str, topic: str) -> int:
     return offset
 
 
+@pytest.mark.ci
 def test_the_offsets_topic_stays_small_and_groups_are_there_after_a_restart(broker: OurBroker) -> None:
     create(broker, "read", {})
     alter(broker, "__consumer_offsets", "internal.segment.bytes", "20000")
@@ -224,6 +225,7 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
 
 
+@pytest.mark.ci
 def test_a_kill_in_the_middle_of_a_round_leaves_no_worker_and_no_damage(tmp_path: Path) -> None:
     slow = {**EAGER, "log.cleaner.io.max.bytes.per.second": "1000000"}
     latest: dict[bytes, bytes | None] = {}
@@ -253,6 +255,7 @@ def test_a_kill_in_the_middle_of_a_round_leaves_no_worker_and_no_damage(tmp_path
         assert " ERROR " not in fast.log()
 
 
+@pytest.mark.nightly
 @pytest.mark.ci
 @pytest.mark.java
 def test_kafkas_log_compaction_tester(tmp_path: Path) -> None:

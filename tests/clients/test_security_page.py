@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from support.brokers.free_ports import free_port
 from support.eventually import eventually
 from support.shell import Shell
@@ -18,6 +20,7 @@ def blocks(kind: str) -> list[str]:
     return re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.ci
 def test_the_commands_of_the_page(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     port = str(free_port())

@@ -231,7 +231,7 @@ def test_a_second_producer_takes_over_and_the_first_is_fenced(broker: OurBroker)
     new.close()
 
 
-@pytest.mark.parametrize("client", [KafkaPython, Aiokafka])
+@pytest.mark.parametrize("client", [KafkaPython, pytest.param(Aiokafka, marks=pytest.mark.ci)])
 def test_transactions_outlive_a_kill(tmp_path: Path, client: type[Exactly]) -> None:
     """confluent-kafka is left out.
 

@@ -173,7 +173,9 @@ IDEMPOTENT: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize(
+    "name", [name if name == "confluent-kafka" else pytest.param(name, marks=pytest.mark.ci) for name in CLIENTS]
+)
 def test_an_idempotent_producer_sends_once_over_a_kill(name: str, tmp_path: Path) -> None:
     """automq#106, and the reason for producer state on disk: a retry after the kill neither duplicates nor reorders."""
     client = CLIENTS[name]

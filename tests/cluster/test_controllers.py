@@ -120,6 +120,7 @@ def test_active_controller_that_hangs_is_left(controllers: RealControllers, brok
         goes_on(acknowledged)
 
 
+@pytest.mark.nightly
 def test_broker_without_any_controller_serves_what_it_leads(
     controllers: RealControllers, broker: OurBroker, tmp_path: Path
 ) -> None:
@@ -141,7 +142,7 @@ def test_broker_without_any_controller_serves_what_it_leads(
         goes_on(acknowledged)
 
 
-@pytest.mark.parametrize("survivor_was_active", [True, False])
+@pytest.mark.parametrize("survivor_was_active", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_log_says_what_is_known_of_each_controller_if_two_of_three_are_dead(
     controllers: RealControllers, broker: OurBroker, survivor_was_active: bool
 ) -> None:

@@ -222,7 +222,13 @@ def test_broker_that_was_stopped_stays_eligible(brokers: Brokers) -> None:
     no_tracebacks(brokers)
 
 
-@pytest.mark.parametrize("by_tool", [True, False], ids=["kafka-leader-election", "unclean.leader.election.enable"])
+@pytest.mark.parametrize(
+    "by_tool",
+    [
+        pytest.param(True, id="kafka-leader-election"),
+        pytest.param(False, id="unclean.leader.election.enable", marks=pytest.mark.nightly),
+    ],
+)
 def test_unclean_leader_makes_the_others_truncate(brokers: Brokers, by_tool: bool) -> None:
     """The old leader loses the records that the new one does not have. Consumers continue."""
     config = {} if by_tool else {"unclean.leader.election.enable": "true"}

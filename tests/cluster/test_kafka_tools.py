@@ -407,6 +407,7 @@ def commit(cluster: ThreeBrokers, topic: str, prefix: str) -> None:
         consumer.close()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("cluster", ["mixed"], indirect=True)
 def test_metrics_are_those_of_kafkas_mbeans(cluster: ThreeBrokers, topic: str) -> None:
     """Brokers of ours and a real Kafka are each leader and follower of the same records."""

@@ -19,15 +19,15 @@ import pytest
 
 TESTS = Path(__file__).parent.parent
 CI_SEEDS = (2, 3)
-CI_STEPS = 10_000
+CI_STEPS, NIGHTLY_STEPS = 4_000, 10_000
 DISK_SEEDS = (206, 207)
-DISK_STEPS = 8_000
+DISK_STEPS, DISK_STEPS_NIGHTLY = 4_000, 8_000
 DISK_FAULTS = "full,broken,lost,kill"
 FULL_SEEDS = (301, 302)
 FULL_STEPS = 5_000
 LONG_SEEDS = range(1_000, 1_050)
 LONG_STEPS = 20_000
-SHORT_STEPS = 1_500
+SHORT_STEPS, SHORT_STEPS_CI = 600, 1_500
 BUG_STEPS = 8_000
 BUG_LIVES = 8
 PLANTED = {"high-watermark-too-early": 1, "acknowledged-too-early": 1, "shown-aborted": 1, "epochs-forgotten": 14}
@@ -72,21 +72,24 @@ async def live_well(*arguments: object) -> dict[str, Any]:
     return result
 
 
-async def test_same_seed_lives_the_same_life() -> None:
-    first, second, other = await asyncio.gather(live(7, SHORT_STEPS), live(7, SHORT_STEPS), live(8, SHORT_STEPS))
+@pytest.mark.parametrize("steps", [SHORT_STEPS, pytest.param(SHORT_STEPS_CI, marks=pytest.mark.ci)])
+async def test_same_seed_lives_the_same_life(steps: int) -> None:
+    first, second, other = await asyncio.gather(live(7, steps), live(7, steps), live(8, steps))
     assert first == second
     assert first["trace"] != other["trace"]
 
 
 @pytest.mark.ci
-async def test_invariants_hold_whatever_happens() -> None:
-    results = await asyncio.gather(*(live_well(seed, CI_STEPS) for seed in CI_SEEDS))
-    assert sum(result["steps"] for result in results) >= CI_STEPS * len(CI_SEEDS)
+@pytest.mark.parametrize("steps", [CI_STEPS, pytest.param(NIGHTLY_STEPS, marks=pytest.mark.nightly)])
+async def test_invariants_hold_whatever_happens(steps: int) -> None:
+    results = await asyncio.gather(*(live_well(seed, steps) for seed in CI_SEEDS))
+    assert sum(result["steps"] for result in results) >= steps * len(CI_SEEDS)
 
 
 @pytest.mark.ci
-async def test_invariants_hold_while_disks_fill_up_fail_and_are_lost() -> None:
-    await asyncio.gather(*(live_well(seed, DISK_STEPS, "--faults", DISK_FAULTS) for seed in DISK_SEEDS))
+@pytest.mark.parametrize("steps", [DISK_STEPS, pytest.param(DISK_STEPS_NIGHTLY, marks=pytest.mark.nightly)])
+async def test_invariants_hold_while_disks_fill_up_fail_and_are_lost(steps: int) -> None:
+    await asyncio.gather(*(live_well(seed, steps, "--faults", DISK_FAULTS) for seed in DISK_SEEDS))
 
 
 @pytest.mark.ci

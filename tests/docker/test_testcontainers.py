@@ -58,7 +58,7 @@ def run(command: list[str | Path], engine: Engine, directory: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("mode", ["zookeeper", "kraft"])
+@pytest.mark.parametrize("mode", [pytest.param("zookeeper", marks=pytest.mark.nightly), "kraft"])
 def test_python(image: Image, tmp_path: Path, mode: str) -> None:
     python = environment("testcontainers", PYTHON)
     with named(image, "confluentinc/cp-kafka:7.6.0"):
@@ -66,6 +66,7 @@ def test_python(image: Image, tmp_path: Path, mode: str) -> None:
     assert copied.splitlines()[-1] == COPIED
 
 
+@pytest.mark.nightly
 @pytest.mark.java
 def test_java(image: Image, tmp_path: Path) -> None:
     java_or_skip()

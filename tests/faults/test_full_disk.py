@@ -250,6 +250,7 @@ def test_a_start_on_a_full_disk_without_a_reserve_says_what_to_do(tmp_path: Path
             assert broker.stop() == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.ci
 def test_half_a_minute_of_writers_on_64_mib(tmp_path: Path) -> None:
     run(tmp_path, 30)

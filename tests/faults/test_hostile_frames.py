@@ -169,7 +169,7 @@ def attack(directory: Path, count: int, kind: str) -> None:
         assert broker.stop() == 0, replay
 
 
-@pytest.mark.parametrize(("kind", "count"), [(OPEN, 2_000), (BEFORE_LOGIN, 500), (LOGGED_IN, 1_000)])
+@pytest.mark.parametrize(("kind", "count"), [(OPEN, 600), (BEFORE_LOGIN, 200), (LOGGED_IN, 300)])
 def test_hostile_frames(tmp_path: Path, kind: str, count: int) -> None:
     attack(tmp_path, count, kind)
 

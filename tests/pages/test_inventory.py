@@ -159,6 +159,10 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "The command line": [f"{STARTED}the_commands"],
     },
     "docs/developers/benchmarks.md": {"Benchmarks": [MINUTES]},
+    "docs/kafka-answers.md": {
+        "Ask another broker": ["tests/answers/test_replay.py::test_the_program_of_the_page_asks_a_broker"],
+        "Record": [MINUTES],
+    },
     "docs/developers/how-it-is-tested.md": {
         "Disks that fail, and crashes": [
             NotRun("fuzzes for minutes, by hand; tests/faults/test_fuzzed_inputs.py repeats inputs that it found")

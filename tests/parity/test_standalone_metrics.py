@@ -12,6 +12,8 @@ from support.eventually import eventually
 from support.kafka.mbeans import METRICS, MBeans, Metric, Metrics, metrics_of
 from support.kafka.real_kafka import RealKafka
 
+pytestmark = pytest.mark.java
+
 CONTROLLER = "kafka_controller_kafkacontroller_"
 COMPARED = (CONTROLLER, "kafka_server_kafkaserver_brokerstate", "kafka_log_logmanager_")
 """Names and values of ours that begin with these are those of Kafka."""

@@ -27,6 +27,8 @@ from support.brokers.our_broker import OurBroker
 from support.kafka.real_kafka import RealKafka
 from support.kafka.wire import Wire
 
+pytestmark = pytest.mark.java
+
 ANY = 1
 GOOD = CreateAclsRequest.AclCreation(2, "orders", 3, "User:me", "*", 3, 3)
 FILTER = DeleteAclsRequest.DeleteAclsFilter(2, None, 3, None, None, ANY, ANY)

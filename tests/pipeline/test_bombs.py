@@ -26,7 +26,13 @@ from .bombs import (
 from .peak_memory import JOBS, growth
 
 MOST_GROWTH = 150_000_000
-CASES = [(job, name) for job in JOBS if job != "compact" for name in BOMBS]
+IN_TURN = tuple(job for job in JOBS if job != "compact")
+"""In CI each bomb meets one of these jobs; the nightly run has every job with every bomb."""
+CASES = [
+    pytest.param(job, name, marks=() if job == IN_TURN[number % len(IN_TURN)] else pytest.mark.nightly)
+    for number, name in enumerate(BOMBS)
+    for job in IN_TURN
+]
 CODECS = [
     pytest.param(
         codec, id=codec.name.lower(), marks=pytest.mark.ci if codec is CompressionType.GZIP else pytest.mark.long
@@ -34,7 +40,7 @@ CODECS = [
     for codec in CompressionType
     if codec is not CompressionType.NONE
 ]
-"""One codec runs in CI; with all of them the file takes five minutes (``make test-long-bombs``)."""
+"""One codec runs in CI and each night; with all of them the file takes five minutes (``make test-long-bombs``)."""
 
 
 def with_bomb(root: Path, bomb: bytes) -> Path:

@@ -144,6 +144,7 @@ def day_of(export: Path) -> str:
     return folder.name.removeprefix("date=")
 
 
+@pytest.mark.nightly
 def test_the_programs_for_spark(stopped: Path, tmp_path: Path) -> None:
     """All in one session, in a checkout."""
     of_spark = [block for block in blocks("docs/spark.md") if block.language == "python"]

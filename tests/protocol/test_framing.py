@@ -7,6 +7,7 @@ import pytest
 
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.framing.frames import LARGE_FRAME_BYTES, FrameReader
+from support.each import each
 
 LIMIT = 1_000_000
 
@@ -34,7 +35,7 @@ def receive(reader: FrameReader, data: bytes) -> list[bytes]:
     return frames
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each("seed", range(200))
 def test_any_cut_gives_the_same_frames(seed: int) -> None:
     chance = random.Random(seed)
     sizes = [

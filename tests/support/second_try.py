@@ -2,16 +2,52 @@
 
 Apache Kafka's own CI does the same with the same numbers (``maxTestRetries=1``, ``maxTestRetryFailures=3``): among ten
 thousand tests, thousands of them with unmodified clients and real brokers, a few occasionally hit a race of a client.
-A test that passes at the second try is still a defect to find, so it is printed last. ``make test`` never tries twice.
+A test that passes at the second try is still a defect to find, so it is printed last, and written to a file. CI keeps
+the file from run to run. A test that needs its third second try within ten runs fails. ``make test`` never tries twice.
 """
 
+import json
+import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 MOST_FAILED = 3  # more failures are no accident: none of them is tried again
+RECORD = "TESTS_SECOND_TRIES"
+"""The variable with the path of the file. Without it no file is written."""
+RUN = "TESTS_RUN"
+"""The variable with the name of this run of CI, which runs pytest several times."""
+RUNS_KEPT = 10
+MOST_TRIES = 3
+"""A test that needed a second try in this number of the kept runs fails."""
+
+
+def noted(runs: dict[str, list[str]], run: str, names: Iterable[str]) -> dict[str, list[str]]:
+    """The record with the tests that needed a second try in a run. Keeps the last RUNS_KEPT runs."""
+    added = {name: tests for name, tests in runs.items() if name != run}
+    added[run] = sorted({*runs.get(run, ()), *names})
+    return dict(list(added.items())[-RUNS_KEPT:])
+
+
+def too_often(runs: dict[str, list[str]], run: str) -> list[str]:
+    """The tests of a run that needed a second try in MOST_TRIES of the recorded runs. A repaired test is not named."""
+    return [name for name in runs[run] if sum(name in tests for tests in runs.values()) >= MOST_TRIES]
+
+
+def record(names: list[str]) -> list[str]:
+    """Writes the tests to the file, and returns those that needed a second try too often."""
+    if not os.environ.get(RECORD):
+        return []
+    path = Path(os.environ[RECORD])
+    run = os.environ.get(RUN) or str(time.time_ns())
+    runs = noted(json.loads(path.read_text()) if path.exists() else {}, run, names)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(runs, indent=1) + "\n")
+    return too_often(runs, run)
 
 
 class FailedTests:
@@ -36,6 +72,7 @@ def main(arguments: list[str]) -> int:
     failed = FailedTests()
     code = int(pytest.main(arguments, plugins=[failed]))
     if code != pytest.ExitCode.TESTS_FAILED:
+        record([])
         return code
     if len(failed.node_ids) > MOST_FAILED:
         print(f"{len(failed.node_ids)} tests failed: more than {MOST_FAILED} are not tried again", flush=True)
@@ -48,7 +85,10 @@ def main(arguments: list[str]) -> int:
             return code
     for node_id in failed.node_ids:
         print(f"FLAKY, passed at the second try, look for the cause: {node_id}", flush=True)
-    return 0
+    refused = record(failed.node_ids)
+    for node_id in refused:
+        print(f"FLAKY in {MOST_TRIES} of {RUNS_KEPT} runs: repair {node_id}", flush=True)
+    return int(pytest.ExitCode.TESTS_FAILED) if refused else 0
 
 
 if __name__ == "__main__":

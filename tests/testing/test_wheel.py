@@ -46,7 +46,7 @@ def python(wheel: Path) -> Path:
     return environment(sys.executable, wheel, wheel.parents[1])
 
 
-def test_wheel_and_sdist_hold_what_they_should_and_pass_twine(wheel: Path, tmp_path: Path) -> None:
+def test_wheel_and_sdist_hold_what_they_should(wheel: Path) -> None:
     sdist = build_sdist(wheel.parents[1])
     with zipfile.ZipFile(wheel) as file:
         names = [Path(name) for name in file.namelist()]
@@ -61,6 +61,11 @@ def test_wheel_and_sdist_hold_what_they_should_and_pass_twine(wheel: Path, tmp_p
     assert {
         member.parts[1] for member in members if member.parts[:1] == ("odradek",) and len(member.parts) > 1
     } == rooms
+
+
+@pytest.mark.nightly
+def test_twine_accepts_them(wheel: Path, tmp_path: Path) -> None:
+    sdist = build_sdist(wheel.parents[1])
     venv.create(tmp_path / "venv", with_pip=True)
     interpreter = tmp_path / "venv" / "bin" / "python"
     run(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "twine", directory=tmp_path)

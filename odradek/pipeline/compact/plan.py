@@ -115,7 +115,8 @@ def _partitions(order: CompactionOrder) -> list[PartitionDirectory]:
         raise LogDirectoryError(
             f"{METADATA_TOPIC} cannot be compacted: controllers replace its older records with snapshots, as in Kafka"
         )
-    found = find_partitions(order.directory, order.topics or None)
+    # The directory is locked: a swap that is half done is that of a killed compaction, and waits for its next run.
+    found = find_partitions(order.directory, order.topics or None, restarts=0)
     missing = sorted(set(order.topics) - {partition.topic for partition in found})
     if missing:
         raise LogDirectoryError(f"{order.directory} has no partition of topic '{missing[0]}'")

@@ -33,7 +33,7 @@ from .file_access import (
     open_ranges,
     read_file,
 )
-from .restarts import attempts
+from .restarts import MOST_RESTARTS, attempts
 
 _INDEX_ENTRY = Struct(">ii")
 _SWAPPED = tuple(suffix + SWAP_SUFFIX for suffix in SEGMENT_SUFFIXES)
@@ -81,11 +81,13 @@ class LogDirectoryError(Exception):
     """A path is not a log directory, or has no partition of a requested topic. The text says which."""
 
 
-def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> list[PartitionDirectory]:
+def find_partitions(
+    directory: Path, topics: Iterable[str] | None = None, restarts: int = MOST_RESTARTS
+) -> list[PartitionDirectory]:
     """The partitions in a log directory, ordered by topic and partition. `directory` may also be that of a partition.
 
-    `topics`: None for all except ``__cluster_metadata``. Works with object storage too (file_access.py). Raises
-    LogDirectoryError, OSError.
+    `topics`: None for all except ``__cluster_metadata``. `restarts`: 0 if no broker can change the directory. Works
+    with object storage too (file_access.py). Raises LogDirectoryError, OSError.
     """
     if not directory.is_dir():
         raise LogDirectoryError(f"{directory} is not a directory")
@@ -107,7 +109,7 @@ def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> lis
     for key, path, fault in sorted(candidates):
         if is_formatted and not (key[0] != METADATA_TOPIC if only_topics is None else key[0] in only_topics):
             continue
-        found = partition_at(key, path, fault)
+        found = partition_at(key, path, fault, restarts)
         if found is not None:
             partitions.append(found)
     if not is_formatted and not any(found.segments for found in partitions):
@@ -121,15 +123,17 @@ def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> lis
     ]
 
 
-def partition_at(key: tuple[str, int], path: Path, fault: str = "") -> PartitionDirectory | None:
+def partition_at(
+    key: tuple[str, int], path: Path, fault: str = "", restarts: int = MOST_RESTARTS
+) -> PartitionDirectory | None:
     """Lists a partition's directory; None if it is gone. `fault`: why it can't be listed. Raises OSError.
 
-    If the cleaner is swapping segments, lists again: it renames the old segments before the new one.
+    If the cleaner is swapping segments, lists again, `restarts` times: it renames the old segments before the new one.
     """
     if fault:
         return PartitionDirectory(*key, path, (), fault)
     try:
-        for _ in attempts():
+        for _ in attempts(restarts):
             entries, is_changing = list_entries(path)
             found = PartitionDirectory(*key, path, tuple(segments_of(path, entries)), is_changing=is_changing)
             if not is_changing:

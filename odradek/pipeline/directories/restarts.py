@@ -11,9 +11,9 @@ PAUSE_S = 0.2
 """Seconds before each new attempt. The renames of one deletion or swap take milliseconds."""
 
 
-def attempts() -> Iterator[bool]:
-    """Yields at most MOST_RESTARTS + 1 times, True for the last attempt. Sleeps PAUSE_S before each but the first."""
-    for restart in range(MOST_RESTARTS + 1):
+def attempts(restarts: int = MOST_RESTARTS) -> Iterator[bool]:
+    """Yields at most `restarts` + 1 times, True for the last attempt. Sleeps PAUSE_S before each but the first."""
+    for restart in range(restarts + 1):
         if restart:
             sleep(PAUSE_S)
-        yield restart == MOST_RESTARTS
+        yield restart == restarts

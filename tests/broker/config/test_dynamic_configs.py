@@ -162,7 +162,9 @@ def test_what_is_called_dynamic_is_in_the_table() -> None:
     assert REFUSED.isdisjoint(EFFECTS)
 
 
-@pytest.mark.parametrize("broker", ["1", ""], ids=["this broker", "all brokers"])
+@pytest.mark.parametrize(
+    "broker", [pytest.param("1", id="this broker"), pytest.param("", id="all brokers", marks=pytest.mark.ci)]
+)
 def test_every_key_with_effect_has_it_at_once_and_after_a_restart(tmp_path: Path, broker: str) -> None:
     texts = {key: text for key, (text, _, _) in EFFECTS.items()}
     if broker:

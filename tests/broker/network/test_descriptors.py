@@ -221,6 +221,7 @@ def test_more_held_files_than_the_share_leave_one_to_use(tmp_path: Path) -> None
     assert files.open_files <= 2
 
 
+@pytest.mark.ci
 def test_a_killed_broker_with_more_segments_than_descriptors_starts_again(tmp_path: Path) -> None:
     """Every segment of these logs is unclean. Several threads recover them, and each must get a descriptor."""
     partitions, segments = 4, 150

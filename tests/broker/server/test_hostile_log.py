@@ -4,6 +4,8 @@ import re
 import socket
 from pathlib import Path
 
+import pytest
+
 from odradek.broker.timers.log_lines import BURST_BYTES
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.groups import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest
@@ -65,6 +67,7 @@ def send_malformed(port: int, number: int) -> None:
         assert connection.recv(1) == b""
 
 
+@pytest.mark.ci
 def test_a_hostile_client_forges_no_line_and_fills_no_log(tmp_path: Path) -> None:
     with OurBroker(tmp_path) as broker:
         before = len(broker.log())

@@ -75,6 +75,7 @@ def wait_until_logged(broker: OurBroker, words: str) -> None:
     eventually(words, is_logged)
 
 
+@pytest.mark.ci
 def test_requests_are_served_after_the_installation_was_replaced(broker: OurBroker) -> None:
     servers: dict[str, str | int | float | bool] = {"bootstrap.servers": broker.bootstrap_servers}
     admin = AdminClient(servers)

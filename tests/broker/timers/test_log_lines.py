@@ -143,7 +143,7 @@ def test_rebalances_of_many_groups_at_once_are_all_written(log: Log) -> None:
     assert not [line for line in log.lines if "more lines" in line]
 
 
-@pytest.mark.parametrize("names", ["one", "new ones"])
+@pytest.mark.parametrize("names", ["one", pytest.param("new ones", marks=pytest.mark.ci)])
 def test_a_bad_client_hides_no_rebalance_of_others_and_writes_little(log: Log, names: str) -> None:
     groups = [f"honest-{number}" for number in range(10)]
     for group_id in groups:

@@ -12,6 +12,7 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
+from support.each import each
 
 HERE = TopicPartition("t", 0)
 
@@ -49,7 +50,7 @@ def random_log(rng: random.Random) -> tuple[bytes, list[tuple[int, int]]]:
     return log, aborted
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each("seed", range(200))
 def test_the_same_as_by_decoding(seed: int) -> None:
     rng = random.Random(seed)
     log, aborted = random_log(rng)

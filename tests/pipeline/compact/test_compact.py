@@ -221,7 +221,7 @@ def test_killed_at_any_step_the_broker_reads_the_same_values(tmp_path: Path, see
             break
         except KilledError:
             pass
-        Log.open(directory / "t-0", LogConfig(), now_ms=HISTORY_START_MS, clean_shutdown=False).close()
+        Log.open(directory / "t-0", LogConfig(), now_ms=HISTORY_START_MS, files=UnsyncedFiles()).close()
         assert latest(visible_records(directory / "t-0")) == values, f"killed at step {killed_at}"
         shutil.rmtree(directory)
         killed_at += 1

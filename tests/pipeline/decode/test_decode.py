@@ -24,6 +24,7 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record, decode_records
 from support.data.log_histories import HistoryWriter
 from support.data.random_records import random_compression, random_records
+from support.each import each
 
 ALL_COLUMNS = (*RECORD_COLUMNS, *BATCH_COLUMNS)
 
@@ -85,7 +86,7 @@ def test_records_equal_the_protocols(seed: int, is_compiled: bool) -> None:
 
 
 @pytest.mark.parametrize("is_compiled", [True, False])
-@pytest.mark.parametrize("seed", range(100))
+@each("seed", range(100))
 def test_malformed_records_are_refused_alike(seed: int, is_compiled: bool) -> None:
     rng = random.Random(seed)
     log = bytearray(random_log(rng, 3))

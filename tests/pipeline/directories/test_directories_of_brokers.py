@@ -243,7 +243,7 @@ def wait_until_cleaned(log_dir: Path) -> None:
 
 @pytest.mark.ci
 @pytest.mark.java
-@pytest.mark.parametrize("kind", ["4.3", "3.9", "ours"])
+@pytest.mark.parametrize("kind", ["4.3", pytest.param("3.9", marks=pytest.mark.nightly), "ours"])
 def test_what_a_brokers_own_cleaner_and_a_kill_leave_has_nothing_wrong(tmp_path: Path, kind: str) -> None:
     """The directory is audited after cleaning while the broker runs, after a kill, and after recovery and a stop."""
     broker: RealKafka | OurBroker

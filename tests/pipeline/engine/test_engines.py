@@ -1,4 +1,4 @@
-"""The same jobs on both engines: equal tables, equal files, equal exit codes."""
+"""The same jobs on both engines: equal tables, equal files, equal exit codes. `make test` has one of each job."""
 
 import shutil
 from pathlib import Path
@@ -17,13 +17,12 @@ from support.data.log_histories import HISTORY_START_MS
 HOUR_MS = 3_600_000
 CONFIGS = {"cleanup.policy": "compact", "delete.retention.ms": str(HOUR_MS), "internal.segment.bytes": "8000"}
 
-pytestmark = pytest.mark.ci
-
 
 def files_in(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
+@pytest.mark.spark
 def test_an_audit_on_spark_equals_the_local_one(spark: SparkSession, tmp_path: Path) -> None:
     first = history_directory(tmp_path / "one", 1, steps=60)
     second = history_directory(tmp_path / "two", 2, steps=60)
@@ -37,6 +36,7 @@ def test_an_audit_on_spark_equals_the_local_one(spark: SparkSession, tmp_path: P
     assert files_in(tmp_path / "spark") == tables
 
 
+@pytest.mark.spark
 def test_a_compaction_on_spark_equals_the_local_one(spark: SparkSession, tmp_path: Path) -> None:
     local = compactable_directory(tmp_path / "local", 1, steps=50, partitions=3)
     shutil.copytree(local, tmp_path / "spark")
@@ -49,12 +49,24 @@ def test_a_compaction_on_spark_equals_the_local_one(spark: SparkSession, tmp_pat
     assert segment_bytes(tmp_path / "spark") == segment_bytes(local)
 
 
+@pytest.mark.spark
 def test_an_export_on_spark_equals_the_local_one(spark: SparkSession, tmp_path: Path) -> None:
     directory = history_directory(tmp_path / "logs", 3, steps=60)
     arguments = [str(directory), "--split-bytes", "5000"]
     assert export([*arguments, "--output", str(tmp_path / "local")]) == 0
     assert pyspark_odradek.main(["export", *arguments, "--output", str(tmp_path / "spark")]) == 0
     assert files_in(tmp_path / "spark") == files_in(tmp_path / "local") != {}
+
+
+@pytest.mark.spark
+def test_the_data_source_has_the_records_that_an_export_has(spark: SparkSession, tmp_path: Path) -> None:
+    directory = history_directory(tmp_path / "logs", 4, steps=60)
+    assert export([str(directory), "--output", str(tmp_path / "export")]) == 0
+    columns = ("topic", "partition", "offset")
+    pyspark_odradek.register(spark)
+    read = spark.read.format("kafkalog").load(str(directory)).select(*columns)
+    exported = spark.read.parquet(str(tmp_path / "export")).select(*columns)
+    assert sorted(read.collect()) == sorted(exported.collect()) != []
 
 
 @pytest.mark.parametrize("job", pyspark_odradek.JOBS)

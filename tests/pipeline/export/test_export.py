@@ -187,12 +187,13 @@ def test_an_output_that_is_not_empty_is_refused_unless_told(tmp_path: Path, caps
     assert (output / "mine.txt").read_text() == "mine"
 
 
-def test_a_directory_that_is_named_twice_is_exported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.java)])
+def test_a_directory_that_is_named_twice_is_exported_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], engine: str
+) -> None:
     directory = history_directory(tmp_path / "data", steps=30)
-    assert (
-        export([str(directory), f"{directory}/", str(tmp_path / "d*"), "--output", str(tmp_path / "out"), "--json"])
-        == 0
-    )
+    directories = [str(directory), f"{directory}/", str(tmp_path / "d*")]
+    assert export([*directories, "--output", str(tmp_path / "out"), "--json", "--engine", engine]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["rows"] == len(exported(tmp_path / "out")) == len(records_of(directory / "t-0"))
 

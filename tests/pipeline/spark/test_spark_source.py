@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import pyspark_odradek
-from odradek.pipeline.spark.portion import ReadPortion, items_of
+from odradek.pipeline.spark.portion import ReadPortion, freeze_once, items_of
 from odradek.pipeline.tables.registry import TABLES
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import Record, decode_records
@@ -236,6 +236,7 @@ def test_a_view_has_the_columns_of_its_table(spark: SparkSession, directory: Pat
 
 def test_garbage_is_looked_for_no_more_in_what_the_first_item_brought() -> None:
     gc.unfreeze()  # objects of other tests in this process
+    freeze_once.cache_clear()
     items = items_of(ReadPortion((1, 2)))
     try:
         assert (next(items), gc.get_freeze_count()) == (1, 0)

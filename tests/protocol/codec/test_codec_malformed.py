@@ -11,10 +11,10 @@ import pytest
 from odradek.protocol.codec import Message, decode, encode
 from odradek.protocol.errors import ProtocolError
 from support.data.messages import every_version, random_message, seed_of, version_id
+from support.each import each
 
 SEED = 7
-MUTATIONS = 60
-MUTATIONS_LONG = 1500
+MUTATIONS, MUTATIONS_CI, MUTATIONS_LONG = 15, 60, 1500
 MAX_ALLOCATION_BYTES = 2_000_000
 """Enough for objects of a few thousand input bytes, and far less than the memory for a false count."""
 
@@ -29,9 +29,19 @@ def refusal(cls: type[Message], version: int, data: bytes) -> ProtocolError | No
     return None
 
 
-@pytest.mark.parametrize(("cls", "version"), every_version(), ids=version_id)
+@each(("cls", "version"), every_version(), ids=version_id)
 def test_every_truncation_is_refused(cls: type[Message], version: int) -> None:
-    for instance in range(3):
+    check_truncations(cls, version, range(1))
+
+
+@pytest.mark.ci
+@each(("cls", "version"), every_version(), ids=version_id)
+def test_every_truncation_of_more_is_refused(cls: type[Message], version: int) -> None:
+    check_truncations(cls, version, range(1, 3))
+
+
+def check_truncations(cls: type[Message], version: int, instances: range) -> None:
+    for instance in instances:
         seed = seed_of(SEED, cls.NAME, version, instance)
         data = encode(random_message(cls, version, seed), version)
         # For a long message, every prefix at its start and a sample of the others.
@@ -73,9 +83,15 @@ def check_mutations(cls: type[Message], version: int, mutations: int) -> None:
         refusal(cls, version, rng.randbytes(rng.randint(0, 64)))
 
 
-@pytest.mark.parametrize(("cls", "version"), every_version(), ids=version_id)
+@each(("cls", "version"), every_version(), ids=version_id)
 def test_mutated_and_random_bytes_give_protocol_errors_only(cls: type[Message], version: int) -> None:
     check_mutations(cls, version, MUTATIONS)
+
+
+@pytest.mark.ci
+@each(("cls", "version"), every_version(), ids=version_id)
+def test_more_mutated_bytes(cls: type[Message], version: int) -> None:
+    check_mutations(cls, version, MUTATIONS_CI)
 
 
 @pytest.mark.long

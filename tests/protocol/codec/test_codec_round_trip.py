@@ -4,10 +4,10 @@ import pytest
 
 from odradek.protocol.codec import Message, decode, encode, encode_parts
 from support.data.messages import every_version, random_message, seed_of, version_id
+from support.each import each
 
 SEED = 20261121
-INSTANCES = 24
-INSTANCES_LONG = 2000
+INSTANCES, INSTANCES_CI, INSTANCES_LONG = 8, 24, 2000
 
 
 def check_round_trips(cls: type[Message], version: int, instances: int, run_seed: int) -> None:
@@ -22,9 +22,15 @@ def check_round_trips(cls: type[Message], version: int, instances: int, run_seed
         assert b"".join(encode_parts(message, version)) == data, replay
 
 
-@pytest.mark.parametrize(("cls", "version"), every_version(), ids=version_id)
+@each(("cls", "version"), every_version(), ids=version_id)
 def test_round_trips(cls: type[Message], version: int) -> None:
     check_round_trips(cls, version, INSTANCES, SEED)
+
+
+@pytest.mark.ci
+@each(("cls", "version"), every_version(), ids=version_id)
+def test_more_round_trips(cls: type[Message], version: int) -> None:
+    check_round_trips(cls, version, INSTANCES_CI, SEED)
 
 
 @pytest.mark.long

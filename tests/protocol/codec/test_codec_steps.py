@@ -14,6 +14,7 @@ from odradek.protocol.messages.groups import DescribeGroupsRequest, DescribeGrou
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.structure import Structure
 from support.data.messages import every_version, random_message, seed_of, version_id
+from support.each import each
 
 SEED = 20261122
 INSTANCES = 6
@@ -45,13 +46,13 @@ def newest_versions() -> list[tuple[type[Message], int]]:
     return list(newest.items())
 
 
-@pytest.mark.parametrize(("cls", "version"), newest_versions(), ids=version_id)
+@each(("cls", "version"), newest_versions(), ids=version_id)
 def test_steps_and_plain_functions_agree(cls: type[Message], version: int) -> None:
     check_agreement(cls, version)
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("cls", "version"), every_version(), ids=version_id)
+@each(("cls", "version"), every_version(), ids=version_id)
 def test_steps_and_plain_functions_agree_in_every_version(cls: type[Message], version: int) -> None:
     check_agreement(cls, version)
     check_refusals(cls, version)
@@ -75,7 +76,7 @@ def check_agreement(cls: type[Message], version: int) -> None:
             assert stopped > elements - 1, replay
 
 
-@pytest.mark.parametrize(("cls", "version"), newest_versions(), ids=version_id)
+@each(("cls", "version"), newest_versions(), ids=version_id)
 def test_malformed_bytes_are_refused_alike(cls: type[Message], version: int) -> None:
     check_refusals(cls, version)
 

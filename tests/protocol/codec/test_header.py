@@ -21,6 +21,7 @@ from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.messages.groups import HeartbeatRequest
 from odradek.protocol.messages.headers import RequestHeader, ResponseHeader
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+from support.each import each
 
 
 def test_header_versions_follow_the_flexible_versions() -> None:
@@ -51,7 +52,7 @@ def test_a_request_frame_is_read_back(version: int, client_id: str | None) -> No
 
 
 @pytest.mark.parametrize("version", [3, 4])
-@pytest.mark.parametrize("seed", range(100))
+@each("seed", range(100))
 def test_a_head_is_what_the_header_says(seed: int, version: int) -> None:
     """Complete and truncated, with and without tagged fields, with any byte changed: an equal result or an equal
     refusal.

@@ -11,6 +11,7 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.errors import InvalidRecordError
 from odradek.protocol.records.record import Record, _records_in, decode_records, iterate_records
 from odradek.protocol.records.record_facts import facts_in
+from support.each import each
 
 
 def text(rng: random.Random, most: int) -> bytes | None:
@@ -32,7 +33,7 @@ def cut(rng: random.Random, section: bytes) -> list[bytes]:
     return [section[start:end] for start, end in zip([0, *cuts], [*cuts, len(section)], strict=True)]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_chunks_may_cut_a_record_anywhere(seed: int) -> None:
     rng = random.Random(seed)
     header, batch = random_batch(rng)
@@ -43,7 +44,7 @@ def test_chunks_may_cut_a_record_anywhere(seed: int) -> None:
     assert list(facts_in(chunks, header)) == facts, f"seed {seed}"
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each("seed", range(200))
 def test_damage_in_a_cut_record_is_found_as_in_a_whole_one(seed: int) -> None:
     rng = random.Random(seed)
     header, batch = random_batch(rng)

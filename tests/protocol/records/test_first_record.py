@@ -13,9 +13,10 @@ from odradek.protocol.records.record import Record
 from odradek.protocol.records.validation import validate_client_batch
 from support.data.lying_batches import lying_batch
 from support.data.random_records import random_records
+from support.each import each
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each("seed", range(200))
 def test_what_clients_send_is_taken(seed: int) -> None:
     rng = random.Random(seed)
     kind = rng.choice(list(CompressionType))

@@ -9,6 +9,7 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.errors import InvalidRecordError
 from odradek.protocol.records.record import Record, decode_records, records_section
 from odradek.protocol.records.record_sizes import payload_bytes
+from support.each import each
 
 
 def random_records(rng: random.Random) -> list[Record]:
@@ -22,7 +23,7 @@ def random_records(rng: random.Random) -> list[Record]:
     return [Record(offset, rng.choice((0, 5, 1 << 40)), content(), content(), headers) for offset in offsets]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each("seed", range(200))
 def test_the_same_as_by_decoding(seed: int) -> None:
     records = random_records(random.Random(seed))
     batch = encode_batch(records)
@@ -71,7 +72,7 @@ def records_of_runs(rng: random.Random) -> list[Record]:
     return records
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each("seed", range(200))
 def test_runs_of_equal_records_are_counted_as_by_decoding(seed: int) -> None:
     records = records_of_runs(random.Random(seed))
     batch = encode_batch(records)

@@ -7,6 +7,7 @@ import pytest
 from odradek.protocol.records.batch import read_header
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.record import decode_records
+from support.each import each
 
 SIZES = (0, 1, 50, 51, 52, 53, 54, 55, 63, 64, 65, 1000, 8180, 8192)
 
@@ -19,7 +20,7 @@ def random_values(rng: random.Random) -> list[bytes]:
     return [rng.randbytes(rng.choice(sizes)) for _ in range(count)]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_values_added_together_have_the_bytes_of_records_added_singly(seed: int) -> None:
     """Seeded: the id of the test is the seed. Blocks of values follow other records and other blocks."""
     rng = random.Random(seed)

@@ -17,9 +17,10 @@ from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.structure import Structure
 from odradek.protocol.reference import wire
 from support.data.messages import every_version, random_message, seed_of, version_id
+from support.each import each
 
 SEED = 20261121
-INSTANCES, INSTANCES_LONG = 24, 2000
+INSTANCES, INSTANCES_CI, INSTANCES_LONG = 4, 24, 2000
 CUT_INSTANCES = 3
 """The number of instances that are truncated: at every byte if short, at a sample of positions if long."""
 CUTS = 40
@@ -80,9 +81,15 @@ def check_parity(cls: type[Message], version: int, instances: int, run_seed: int
             assert_same_decoding(cls, version, mutated(rng, data), replay)
 
 
-@pytest.mark.parametrize(("cls", "version"), every_version(), ids=version_id)
+@each(("cls", "version"), every_version(), ids=version_id)
 def test_fast_codec_and_reference_agree(cls: type[Message], version: int) -> None:
     check_parity(cls, version, INSTANCES, SEED)
+
+
+@pytest.mark.ci
+@each(("cls", "version"), every_version(), ids=version_id)
+def test_fast_codec_and_reference_agree_on_more(cls: type[Message], version: int) -> None:
+    check_parity(cls, version, INSTANCES_CI, SEED)
 
 
 @pytest.mark.long
@@ -129,10 +136,20 @@ def break_one_field(rng: random.Random, message: Message) -> None:
         setattr(structure, spec.attribute, broken)
 
 
-@pytest.mark.parametrize(("cls", "version"), every_version(), ids=version_id)
+@each(("cls", "version"), every_version(), ids=version_id)
 def test_both_refuse_to_write_the_same(cls: type[Message], version: int) -> None:
+    check_refusals(cls, version, INSTANCES)
+
+
+@pytest.mark.ci
+@each(("cls", "version"), every_version(), ids=version_id)
+def test_both_refuse_to_write_more_of_the_same(cls: type[Message], version: int) -> None:
+    check_refusals(cls, version, INSTANCES_CI)
+
+
+def check_refusals(cls: type[Message], version: int, instances: int) -> None:
     first, last = cls.VERSIONS
-    for instance in range(INSTANCES):
+    for instance in range(instances):
         seed = seed_of(SEED, "refusal", cls.NAME, version, instance)
         rng = random.Random(seed)
         of_version = rng.randint(first, last)  # its fields may not exist in `version`

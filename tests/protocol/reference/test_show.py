@@ -15,12 +15,13 @@ from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.groups import HeartbeatRequest
 from odradek.protocol.show import show
 from odradek.protocol.show.command import protocol
+from support.each import each
 
 HEARTBEAT = "026700000003026d0000"
 """Heartbeat v4 of group g, generation 3, member m, as Apache Kafka writes it."""
 
 
-@pytest.mark.parametrize("spec", [s for s in table.messages() if s.versions], ids=lambda spec: spec.name)
+@each("spec", [s for s in table.messages() if s.versions], ids=lambda spec: spec.name)
 def test_every_field_of_a_version_is_printed(spec: table.MessageSpec) -> None:
     everything = {line.name for line in show.lines(spec)}
     for version in spec.versions:

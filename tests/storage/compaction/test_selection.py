@@ -14,6 +14,7 @@ from odradek.storage.compaction.selection import (
     max_dirty_ratio,
 )
 from odradek.storage.log.log_config import LogConfig
+from support.each import each
 
 COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}))
 
@@ -91,7 +92,7 @@ def test_the_range_ends_before_what_is_active_unstable_or_young() -> None:
     assert ends_at(min_compaction_lag_ms=1000) == 0
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each("seed", range(200))
 def test_a_range_never_leaves_the_log_nor_reaches_what_must_stay(seed: int) -> None:
     rng = random.Random(seed)
     count = rng.randrange(1, 8)

@@ -4,6 +4,7 @@ broker.
 
 from pathlib import Path
 
+import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
@@ -63,6 +64,7 @@ def test_clients_change_topics_and_configs(tmp_path: Path) -> None:
         assert cluster.image.config_of(ResourceType.TOPIC, "orders") == {"retention.ms": "1234"}
 
 
+@pytest.mark.ci
 def test_producers_of_two_brokers_get_ids_of_their_own(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=2) as cluster:
         cluster.create("orders", [[1], [2]])
@@ -76,6 +78,7 @@ def test_producers_of_two_brokers_get_ids_of_their_own(tmp_path: Path) -> None:
         assert consume(cluster, "orders", 2) == {"1", "2"}
 
 
+@pytest.mark.ci
 def test_killed_broker_is_fenced_and_leads_again_after_a_start(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=2) as cluster:
         cluster.create("orders", [[2]])
@@ -92,6 +95,7 @@ def test_killed_broker_is_fenced_and_leads_again_after_a_start(tmp_path: Path) -
         assert consume(cluster, "orders", 1) == {"a"}
 
 
+@pytest.mark.ci
 def test_paused_broker_is_fenced_and_comes_back_by_itself(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=2) as cluster:
         cluster.create("orders", [[1]])
@@ -135,6 +139,7 @@ def topics(cluster: OurCluster) -> list[str]:
     return list(found)
 
 
+@pytest.mark.ci
 def test_new_broker_starts_from_a_snapshot(tmp_path: Path) -> None:
     configs = {
         "metadata.log.max.record.bytes.between.snapshots": "500",

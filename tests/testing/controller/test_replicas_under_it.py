@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from confluent_kafka import ElectionType, TopicPartition
 from confluent_kafka.admin import AdminClient
 
@@ -15,6 +16,7 @@ from support.brokers.our_cluster import CLIENT_TIMEOUT_S, OurCluster
 from support.eventually import eventually
 
 
+@pytest.mark.ci
 def test_three_replicas_survive_the_leader(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=3) as cluster:
         cluster.create("orders", [[1, 2, 3]])
@@ -53,6 +55,7 @@ def test_paused_follower_leaves_the_isr_and_comes_back(tmp_path: Path) -> None:
         cluster.until_in_sync("orders", {1, 2})
 
 
+@pytest.mark.ci
 def test_preferred_leader_leads_again_when_a_client_asks(tmp_path: Path) -> None:
     with OurCluster(tmp_path, brokers=2) as cluster:
         cluster.create("orders", [[1, 2]])

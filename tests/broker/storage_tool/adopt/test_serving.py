@@ -111,6 +111,7 @@ def test_read_only_refuses_whoever_wants_to_change_something(directory: Path, tm
         assert committed_of_kafka_python(servers, GROUP, COMMITTED) == COMMITTED
 
 
+@pytest.mark.ci
 def test_adopted_for_good_the_directory_is_like_any_other(directory: Path, tmp_path: Path) -> None:
     written = adopt(directory, "--no-serve", "--config", f"{TOPIC}:max.message.bytes=2000000")
     assert written.returncode == 0, written.stderr
@@ -147,6 +148,7 @@ def test_a_directory_of_zookeeper_days_becomes_one_of_today(directory: Path, tmp
     assert None not in ids
 
 
+@pytest.mark.ci
 def test_what_a_kafka_has_set_aside_is_served_again(directory: Path, tmp_path: Path) -> None:
     """A Kafka that was started on the disks with new metadata has renamed every partition to -stray."""
     for path in list(directory.glob("*-[0-9]*")):
