@@ -43,7 +43,7 @@ def test_attribute_names(name: str, attribute: str) -> None:
 
 def test_every_message_of_both_files_is_taken_in() -> None:
     specs = {spec.name: spec for spec in messages()}
-    data = resources.files("odradek.protocol").joinpath("data")
+    data = resources.files("odradek.protocol.apis").joinpath("data")
     current = json.loads(data.joinpath("messages.json").read_text())
     old = json.loads(data.joinpath("messages-old.json").read_text())
     assert set(specs) == set(current) == set(FAMILIES)

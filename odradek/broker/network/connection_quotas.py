@@ -74,6 +74,10 @@ class ConnectionQuotas:
             self.rates = new_rates()
         self.on_room()
 
+    def delay_with(self, delay_ms: Callable[[str], int] | None) -> None:
+        """Sets :attr:`delay_ms`."""
+        self.delay_ms = delay_ms
+
     def creation_delay_ms(self, listener: str, now_ms: int) -> int:
         """Counts a new connection against the rates. Returns how long its listener must wait before it serves it."""
         if self.rates is None:

@@ -220,7 +220,7 @@ class BrokerServer:
         """Registers, hosts the partitions and loads the coordinators, before the first connection."""
         broker, hosting, log_dirs = parts.broker, parts.hosting, parts.log_dirs
         metadata = broker.metadata
-        log_dirs.cordoned = cordoned_paths(broker.config, log_dirs.paths)
+        log_dirs.cordon(cordoned_paths(broker.config, log_dirs.paths))
         parts.role.register(log_dirs, now_ms)
         broker.access.load(metadata.image)
         for topic in metadata.image.topics_by_name.values():

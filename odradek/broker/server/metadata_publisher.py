@@ -122,7 +122,7 @@ class BrokerMetadataPublisher:
     def _cordon(self) -> None:
         """Applies the current ``cordoned.log.dirs``, and reports it to the controller."""
         log_dirs = self._broker.log_dirs
-        log_dirs.cordoned = cordoned_paths(self._broker.config, log_dirs.paths)
+        log_dirs.cordon(cordoned_paths(self._broker.config, log_dirs.paths))
         self._reports.cordon(log_dirs.cordoned_ids, self._clock_ms())
 
 

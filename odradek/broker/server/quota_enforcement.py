@@ -68,7 +68,7 @@ class QuotaEnforcement:
 
     def _limit_addresses(self, quotas: Quotas, changed: Collection[ClientQuotaEntity]) -> None:
         self.addresses.update(quotas, changed, self._resolved)
-        self._connections.delay_ms = self._delay_ms if self.addresses.is_enabled else None
+        self._connections.delay_with(self._delay_ms if self.addresses.is_enabled else None)
 
     def _delay_ms(self, host: str) -> int:
         return self.addresses.delay_ms(host, self._now_ms())

@@ -39,7 +39,7 @@ class LogDirectories:
         self.offline: dict[Path, str] = {}
         """The directories that do not serve, with the reason."""
         self.cordoned: frozenset[Path] = frozenset()
-        """Directories that get no new partitions (`cordoned.log.dirs`)."""
+        """Directories that get no new partitions (:meth:`cordon`)."""
 
     @classmethod
     def open(
@@ -235,6 +235,10 @@ class LogDirectories:
             if directory.path == path:
                 return directory
         return None
+
+    def cordon(self, paths: frozenset[Path]) -> None:
+        """Lets these directories, and no others, get no new partitions (``cordoned.log.dirs``)."""
+        self.cordoned = paths
 
     @property
     def cordoned_ids(self) -> list[bytes]:
