@@ -36,6 +36,10 @@ test-java: $(VENV)/.installed-dev
 test-ci: $(VENV)/.installed-dev
 	$(PYTEST) -n $(CI_WORKERS) -m "ci and not nightly and not long" $(TESTS)
 
+## record: ask a real Kafka what the scenes of tests/parity ask, and write tests/answers (10 minutes; Java and Maven)
+record: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python -m answers.record $(RECORD_ARGUMENTS)
+
 ## durations: run all tests of CI one after another on this idle machine and write tests/durations.json, which orders them
 durations: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(PYTEST) -n $(WORKERS) -p support.durations -m "not nightly and not long" $(TESTS)
@@ -250,4 +254,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help
+.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help

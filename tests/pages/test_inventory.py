@@ -155,6 +155,10 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Go": [f"{STARTED}the_program_in_go"] * 2,
         "The command line": [f"{STARTED}the_commands"],
     },
+    "docs/kafka-answers.md": {
+        "Ask another broker": ["tests/answers/test_replay.py::test_the_program_of_the_page_asks_a_broker"],
+        "Record": [MINUTES],
+    },
     "docs/how-it-is-tested.md": {
         "Disks that fail, and crashes": [
             NotRun("fuzzes for minutes, by hand; tests/faults/test_fuzzed_inputs.py repeats inputs that it found")

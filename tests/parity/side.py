@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from answers.recording import Recording
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.message_documents import document
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
@@ -32,17 +34,21 @@ DEADLINE_S = 60.0
 class Side:
     """One broker. Requests are encoded by Apache Kafka's classes, by our codec, or given as bytes."""
 
-    def __init__(self, wire: Line, port: int, is_ours: bool) -> None:
+    def __init__(self, wire: Line, port: int, is_ours: bool, recording: Recording | None = None) -> None:
         self.wire = wire
         self.port = port
         self.is_ours = is_ours
+        self.recording = recording
         self.topic_ids: dict[str, bytes] = {}
 
     # Requests.
 
     def answer(self, request: Message, version: int, connection: str = "main") -> Answer:
         """Sends a request. Returns the answer with its body, or with the end of the connection."""
-        return self.wire.ask(self.port, request, version, connection)
+        answer = self.wire.ask(self.port, request, version, connection)
+        if self.recording is not None:
+            self.recording.asked(connection, "wire", request, version, answer)
+        return answer
 
     def ask(self, request: Message, version: int, connection: str = "main") -> Any:
         """Sends a request. Returns the body of the answer; asserts that there is one."""
@@ -53,15 +59,25 @@ class Side:
     def send(self, request: Message, version: int, connection: str) -> None:
         """Sends a request without waiting for its answer."""
         self.wire.send(self.port, request, version, connection)
+        if self.recording is not None:
+            self.recording.sent(connection, request, version)
 
     def receive(self, connection: str) -> Any:
         """The body of the next answer on a connection."""
         answer = self.wire.receive(self.port, connection)
+        if self.recording is not None:
+            self.recording.received(connection, answer)
         assert "body" in answer, answer
         return answer["body"]
 
     def exchange(self, data: bytes, answers: int = 1, *, then_close: bool = False) -> list[bytes]:
         """Sends bytes on a new connection. Returns the answered frames, fewer if the broker closes it."""
+        frames = self._exchange(data, answers, then_close)
+        if self.recording is not None:
+            self.recording.exchanged(data, answers, then_close, frames)
+        return frames
+
+    def _exchange(self, data: bytes, answers: int, then_close: bool) -> list[bytes]:
         with socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE_S) as opened:
             opened.sendall(data)
             if then_close:
@@ -73,16 +89,25 @@ class Side:
                     frames.append(_exactly(opened, size))
             return frames
 
-    def raw(self, request: Message, version: int, client_id: str | None = "raw") -> Message:
+    def raw(
+        self, request: Message, version: int, client_id: str | None = "raw", *, is_recorded: bool = True
+    ) -> Message:
         """Sends a request through our codec, which keeps the bytes of records. Asserts that there is an answer."""
-        frames = self.exchange(encode_request(request, version, 7, client_id))
+        frames = self._exchange(encode_request(request, version, 7, client_id), 1, then_close=False)
         assert frames, f"{request.NAME} version {version}: the connection was closed"
         position = 4 + response_header_version(request.API_KEY, version)
         response_class = message_class(request.NAME.replace("Request", "Response"))
         response: Message = decode(response_class, version, frames[0], position)[0]
+        if self.recording is not None and is_recorded:
+            ignored = ("configs",) if isinstance(request, CreateTopicsRequest) else ()
+            answer = {"body": document(response, version)}
+            self.recording.asked("raw", client_id or "", request, version, answer, ignored)
         return response
 
     # Steps of scenes.
+
+    def _repeated(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self.recording is None else self.recording.repeated()
 
     def topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
         """Creates a topic without retention, and waits until each partition has a leader."""
@@ -90,11 +115,12 @@ class Side:
         topic_configs = [CreateTopicsRequest.CreatableTopicConfig(key, value) for key, value in wanted.items()]
         creatable = CreateTopicsRequest.CreatableTopic(name, partitions, 1, [], topic_configs)
         deadline = time.monotonic() + DEADLINE_S
-        while True:
-            response = self.raw(CreateTopicsRequest([creatable], 10_000), 7)
-            created = response.topics[0]  # type: ignore[attr-defined]
-            if created.error_code != 36 or time.monotonic() > deadline:  # a topic of this name is still being deleted
-                break
+        with self._repeated():
+            while True:
+                response = self.raw(CreateTopicsRequest([creatable], 10_000), 7)
+                created = response.topics[0]  # type: ignore[attr-defined]
+                if created.error_code != 36 or time.monotonic() > deadline:  # one of this name is still being deleted
+                    break
         assert created.error_code == 0, created
         self.topic_ids[name] = created.topic_id
         self.wait_for_leaders(name, partitions)
@@ -103,7 +129,7 @@ class Side:
     def learn_ids(self, *names: str) -> None:
         """Learns the ids of the named topics; without names, of all topics."""
         topics = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
-        response = self.raw(MetadataRequest(topics=topics or None), 12)
+        response = self.raw(MetadataRequest(topics=topics or None), 12, is_recorded=False)
         self.topic_ids = {topic.name: topic.topic_id for topic in response.topics}  # type: ignore[attr-defined]
 
     def wait_for_leaders(self, name: str, partitions: int) -> None:
@@ -113,8 +139,9 @@ class Side:
         ]
         request = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic(name, wanted)])
         deadline = time.monotonic() + DEADLINE_S
-        while any(p["errorCode"] for p in self.ask(request, 1)["topics"][0]["partitions"]):
-            assert time.monotonic() < deadline, f"{name} is not led"
+        with self._repeated():
+            while any(p["errorCode"] for p in self.ask(request, 1)["topics"][0]["partitions"]):
+                assert time.monotonic() < deadline, f"{name} is not led"
 
     def end_offset(self, topic: str, partition: int) -> int:
         """The log end offset of a partition."""
@@ -125,10 +152,12 @@ class Side:
     def group(self, name: str) -> str:
         """Waits until the group's coordinator serves it. Returns the group's name."""
         deadline = time.monotonic() + DEADLINE_S
-        while (
-            self.ask(FindCoordinatorRequest(name), 2)["errorCode"] or self.ask(OffsetFetchRequest(name), 7)["errorCode"]
-        ):
-            assert time.monotonic() < deadline, f"no coordinator of {name}"
+        with self._repeated():
+            while (
+                self.ask(FindCoordinatorRequest(name), 2)["errorCode"]
+                or self.ask(OffsetFetchRequest(name), 7)["errorCode"]
+            ):
+                assert time.monotonic() < deadline, f"no coordinator of {name}"
         return name
 
     def produce(
@@ -141,8 +170,9 @@ class Side:
     def producer_id(self) -> tuple[int, int]:
         """The id and epoch of a new idempotent producer."""
         deadline = time.monotonic() + DEADLINE_S
-        while (body := self.ask(InitProducerIdRequest(None, 1000), 0))["errorCode"]:  # until it has a block of ids
-            assert time.monotonic() < deadline, body
+        with self._repeated():
+            while (body := self.ask(InitProducerIdRequest(None, 1000), 0))["errorCode"]:  # until it has a block of ids
+                assert time.monotonic() < deadline, body
         return body["producerId"], body["producerEpoch"]
 
     def fetch(self, topic: str, offset: int, *, version: int = 12, **fields: Any) -> Any:
@@ -204,8 +234,13 @@ def batch(*times: int, key: bytes | None = b"k", size: int = 3, **fields: Any) -
 
 
 def same(both: TwoBrokers, scene: Callable[[Side], Any]) -> Any:
-    """Plays a scene on Odradek and on Kafka. Asserts that the results are equal, and returns them."""
+    """Plays a scene on Odradek and on Kafka. Asserts that the results are equal, and returns them.
+
+    During a recording, plays it on Kafka alone.
+    """
+    kafka = comparable(scene(Side(both.wire, both.kafka.port, False, both.recording)))
+    if both.recording is not None:
+        return kafka
     ours = comparable(scene(Side(both.wire, both.ours.port, True)))
-    kafka = comparable(scene(Side(both.wire, both.kafka.port, False)))
     assert ours == kafka, f"\nours:  {ours}\nKafka: {kafka}"
     return ours

@@ -49,7 +49,7 @@ def topics(both: TwoBrokers) -> None:
 
 
 def sides(both: TwoBrokers) -> list[Side]:
-    found = [Side(both.wire, both.ours.port, True), Side(both.wire, both.kafka.port, False)]
+    found = [Side(both.wire, both.ours.port, True), Side(both.wire, both.kafka.port, False, both.recording)]
     for side in found:
         side.learn_ids()
     return found

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from answers.recording import Recording
 from odradek.broker.dispatch.served import served_versions
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest
@@ -52,13 +53,15 @@ Kafka sends verifications that arrive together in one request, and chooses the e
 class TwoBrokers:
     """Odradek and Kafka, and the program that sends requests to them."""
 
-    def __init__(self, wire: Wire, ours: Names, kafka: Names, our_log_dir: Path, kafka_log_dir: Path) -> None:
+    def __init__(self, wire: Line, ours: Names, kafka: Names, our_log_dir: Path, kafka_log_dir: Path) -> None:
         self._program = wire
-        self.wire: Line = wire
+        self.wire = wire
         self.our_log_dir = our_log_dir
         self.kafka_log_dir = kafka_log_dir
         self.ours = ours
         self.kafka = kafka
+        self.recording: Recording | None = None
+        """Notes the questions of fixed scenes and Kafka's answers, for the corpus."""
         self.coordinators: set[int] = set()
         """Partitions of the offsets topic that are known to be served."""
         self._kafka_versions = self._versions(kafka)
@@ -69,6 +72,7 @@ class TwoBrokers:
     @contextlib.contextmanager
     def beside(self) -> Iterator["TwoBrokers"]:
         """The same brokers for another thread, with its own connections."""
+        assert isinstance(self._program, Wire)
         with self._program.another() as line:
             also = copy.copy(self)
             also.wire = line
@@ -91,6 +95,8 @@ class TwoBrokers:
         for names in (self.ours, self.kafka):
             request = make(names)
             answer = self.wire.ask(names.port, request, version)
+            if names is self.kafka and self.recording is not None:
+                self.recording.asked("main", "wire", request, version, answer)
             self._learn(names, request, answer)
             if request.NAME == "ListGroupsRequest":
                 # Groups of other tests remain: each broker ends their sessions at its own time.
@@ -110,6 +116,8 @@ class TwoBrokers:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             answer = self.wire.ask(self.kafka.port, make(self.kafka), version)
+            if self.recording is not None:
+                self.recording.asked("main", "wire", make(self.kafka), version, answer)
             if until(answer) or time.monotonic() > deadline:
                 return answer
 

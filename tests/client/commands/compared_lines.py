@@ -10,9 +10,9 @@ compared by the next rows that show it. The table is one of ``command_lines``, a
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from .command_lines import Output, Row, Run, filled, invocation, problems, rows_of
 
@@ -62,14 +62,56 @@ class Side(NamedTuple):
     """The addresses and paths in the rows -> those of the program's broker."""
 
 
-def compare_table(text: str, kafkas: Side, ours: Side) -> list[str]:
-    """Runs the rows in order, in the working directory. Returns the differences from what the rows say."""
+def compare_table(text: str, kafkas: Side, ours: Side) -> tuple[list[str], list[Output]]:
+    """Runs the rows in order, in the working directory.
+
+    Returns the differences from what the rows say, and the outputs of Kafka's tools.
+    """
     rows, files = rows_of(text)
-    wrong = []
+    wrong, outputs = [], []
     for row in rows:
         theirs, here = (_output(row, files, side) for side in (kafkas, ours))
-        wrong += [f"line {row.line}: {row.command}\n{problem}" for problem in differences(row, theirs, here)]
-    return wrong
+        wrong += _told(row, differences(row, theirs, here))
+        outputs.append(theirs)
+    return wrong, outputs
+
+
+def compare_recorded(text: str, outputs: Sequence[Output], ours: Side) -> list[str]:
+    """Runs the rows by our program alone. Returns the differences from the rows and from recorded ``outputs``."""
+    rows, files = rows_of(text)
+    return [
+        told
+        for row, theirs in zip(rows, outputs, strict=True)
+        for told in _told(row, differences(row, theirs, _output(row, files, ours)))
+    ]
+
+
+def _told(row: Row, problems: list[str]) -> list[str]:
+    return [f"line {row.line}: {row.command}\n{problem}" for problem in problems]
+
+
+class Recorded(NamedTuple):
+    """What Kafka's tools printed for the rows of a table."""
+
+    kafka: str
+    commands: list[str]
+    outputs: list[Output]
+
+    def write(self, path: Path) -> None:
+        """Writes a file of the corpus (docs/kafka-answers.md): of standard error its first line."""
+        lines: list[object] = [{"format": 1, "kafka": self.kafka, "table": path.stem}]
+        for command, output in zip(self.commands, self.outputs, strict=True):
+            error = output.err.partition("\n")[0]
+            lines.append({"command": command, "code": output.code, "out": output.out, "err": error})
+        path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Reads a file of the corpus."""
+        header, *rows = [json.loads(line) for line in path.read_text().splitlines()]
+        assert header["format"] == 1
+        outputs = [Output(row["code"], row["out"], row["err"]) for row in rows]
+        return cls(header["kafka"], [row["command"] for row in rows], outputs)
 
 
 def _output(row: Row, files: Mapping[str, str], side: Side) -> Output:

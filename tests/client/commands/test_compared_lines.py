@@ -4,6 +4,7 @@ The tables are in ``compared/``. Each runs against two fresh brokers; see ``comp
 """
 
 import base64
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,13 +14,16 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from answers.recording import DIRECTORY
 from support.brokers.our_broker import OurBroker
+from support.kafka.java import KAFKA_VERSION
 from support.kafka.tools import KafkaTools
 
 from .command_lines import Output, Row, Run, rows_of
-from .compared_lines import TOOLS, Side, compare_table, differences
+from .compared_lines import TOOLS, Recorded, Side, compare_recorded, compare_table, differences, results
 
 TABLES = sorted((Path(__file__).parent / "compared").glob("*.txt"))
+RECORDED = Path(__file__).parents[2] / "answers" / "commands"
 LEAST_ROWS = 400
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -68,21 +72,21 @@ def broker_with_ids_in_order(place: Path, configs: dict[str, str]) -> OurBroker:
 
 
 @pytest.fixture
-def brokers(table: Path, tmp_path: Path) -> Iterator[tuple[OurBroker, OurBroker]]:
-    """Two brokers that are alike, each with two log directories."""
+def brokers(request: pytest.FixtureRequest, table: Path, tmp_path: Path) -> Iterator[list[OurBroker]]:
+    """Brokers that are alike, each with two log directories: ours, and before it one that Kafka's tools are run for."""
     with ExitStack() as running:
         made = []
-        for name in ("kafkas", "ours"):
+        for name in ("kafkas", "ours") if request.node.get_closest_marker("java") else ("ours",):
             place = tmp_path / name
             place.mkdir()
             dirs = f"{place / 'kraft-combined-logs'},{place / 'kraft-second-logs'}"
             configs = {**SETTINGS, **MORE_SETTINGS.get(table.stem, {}), "log.dirs": dirs}
             made.append(running.enter_context(broker_with_ids_in_order(place, configs)))
-        yield made[0], made[1]
+        yield made
 
 
 @pytest.fixture
-def members(table: Path, brokers: tuple[OurBroker, OurBroker]) -> Iterator[None]:
+def members(table: Path, brokers: list[OurBroker]) -> Iterator[None]:
     """In each broker a member of the group live-app, which reads the topic live-events."""
     consumers = []
     for broker in brokers if table.stem == "groups" else ():
@@ -113,7 +117,7 @@ def places(broker: OurBroker) -> dict[str, str]:
 @pytest.mark.parametrize("table", TABLES, ids=lambda path: path.stem)
 def test_both_do_the_same(
     table: Path,
-    brokers: tuple[OurBroker, OurBroker],
+    brokers: list[OurBroker],
     tools: KafkaTools,
     directory: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -126,7 +130,33 @@ def test_both_do_the_same(
         return Output(**tools.order(order))
 
     kafkas, ours = brokers
-    wrong = compare_table(table.read_text(), Side(run_kafkas, places(kafkas)), Side(our_program, places(ours)))
+    text = table.read_text()
+    wrong, outputs = compare_table(text, Side(run_kafkas, places(kafkas)), Side(our_program, places(ours)))
+    now = Recorded(KAFKA_VERSION, [row.command for row in rows_of(text)[0]], outputs)
+    if os.environ.get(DIRECTORY):
+        now.write(recorded(table))
+    assert not wrong, "\n\n".join(wrong)
+    before = Recorded.read(recorded(table))
+    assert [(one.code, results(one.out)) for one in now.outputs] == [
+        (one.code, results(one.out)) for one in before.outputs
+    ], "Kafka's tools print something else than they did: make record"
+
+
+def recorded(table: Path) -> Path:
+    """The file of the corpus for a table."""
+    return RECORDED / f"{table.stem}.jsonl"
+
+
+@pytest.mark.usefixtures("members")
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: path.stem)
+def test_ours_do_what_kafkas_tools_did(
+    table: Path, brokers: list[OurBroker], directory: Path, monkeypatch: pytest.MonkeyPatch, our_program: Run
+) -> None:
+    monkeypatch.chdir(directory)
+    (ours,) = brokers
+    before = Recorded.read(recorded(table))
+    assert before.commands == [row.command for row in rows_of(table.read_text())[0]], "make record"
+    wrong = compare_recorded(table.read_text(), before.outputs, Side(our_program, places(ours)))
     assert not wrong, "\n\n".join(wrong)
 
 
