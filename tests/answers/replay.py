@@ -21,6 +21,8 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest
 from odradek.protocol.show.message_documents import read_document
 
+REPEATED = LOOKS | {"Heartbeat"}
+"""A heartbeat that is answered early is sent again: a broker may read a new connection after those that it has."""
 PATIENCE_S = 10.0
 START_S = 60.0
 SILENCE_MS = 2_000
@@ -86,7 +88,7 @@ class Replay:
             answer = self._once(step)
             if step["do"] != "frames" and answer:
                 self._names.learn(step["answer"], answer)
-            may_repeat = step["do"] == "ask" and (step.get("until") or step["api"] in LOOKS)
+            may_repeat = step["do"] == "ask" and (step.get("until") or step["api"] in REPEATED)
             if not may_repeat or self._is_same(step, answer) or time.monotonic() > deadline:
                 return answer
 
