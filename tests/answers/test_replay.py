@@ -18,7 +18,6 @@ from support.pipeline.wheel import ROOT
 
 PATHS = [FILES / f"{name}.jsonl" for name in RECORDED]
 KNOWN = {
-    ("test_traps_fetch", "test_deleting_a_topic_releases_a_waiting_fetch"): "no aborted transactions are [], not null",
     ("test_traps_transactions", "test_transactions[version_2]"): "an aborted transaction after the records is listed",
     ("test_traps_transactions", "test_transactions[markers_by_transaction_version]"): (
         "the log start offset beside INVALID_PRODUCER_EPOCH is that of the log, not -1"

@@ -69,7 +69,7 @@ class ConvertedRead:
                 read = read_partition(self._partitions, want, self._limits, self._left, self._read.total_bytes == 0)
                 log = _convertible(read)
             except KafkaError as error:
-                self._add(refused_read(self._partitions, want, error))
+                self._add(refused_read(self._partitions, want, error, self._limits))
                 continue
             if log is None:
                 self._add(read)
@@ -127,7 +127,7 @@ class ConvertedRead:
                     self._convert(read, log, result.next_offset)
                     return
         except KafkaError as error:
-            read = refused_read(self._partitions, read.wanted, error)
+            read = refused_read(self._partitions, read.wanted, error, self._limits)
         self._add(read)
         self.begin()
 

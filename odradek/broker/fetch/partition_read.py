@@ -99,13 +99,15 @@ class ThrottledRead(PartitionRead):
     is_throttled = True
 
 
-def refused_read(partitions: Partitions, want: SessionPartition, error: KafkaError) -> PartitionRead:
+def refused_read(
+    partitions: Partitions, want: SessionPartition, error: KafkaError, limits: FetchLimits
+) -> PartitionRead:
     """The answer for a partition whose read raised an error. Damage is logged."""
     if error.error_code == ErrorCode.CORRUPT_MESSAGE:
         partitions.name_damage(want.resolved_name, want.index, error.message)
     read = PartitionRead(want, None, failed(want.index, error.error_code))
-    if error.error_code in UNKNOWN_PARTITION_ERRORS:
-        # Kafka answers these before it reads, with an empty list instead of null.
+    if error.error_code in UNKNOWN_PARTITION_ERRORS and not limits.is_second_read:
+        # Kafka answers these before the first read, with an empty list instead of null.
         read.data.aborted_transactions = []
     return read
 

@@ -166,5 +166,5 @@ def _read_next(partitions: Partitions, want: SessionPartition, limits: FetchLimi
         read = _grown(want, limits, left, nothing_yet) or read_partition(partitions, want, limits, left, nothing_yet)
     except KafkaError as error:
         want.still = want.known = None
-        read = refused_read(partitions, want, error)
+        read = refused_read(partitions, want, error, limits)
     result.add(read)

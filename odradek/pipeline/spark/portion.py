@@ -34,6 +34,7 @@ def items_of(partition: InputPartition | None) -> Iterator[object]:
 
 @cache
 def freeze_once() -> None:
-    """Freezes the objects of this process, the first time. Asking Python for their number visits all of them, each time."""
+    """Freezes the objects of this process, the first time. Asking Python for their number visits all of them, each
+    time."""
     gc.collect()
     gc.freeze()
