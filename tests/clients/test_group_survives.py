@@ -143,6 +143,7 @@ def all_survive(
             lived.result()
 
 
+@pytest.mark.ci
 def test_groups_survive_leaving_dying_and_a_killed_broker(tmp_path: Path, groups: list[Group]) -> None:
     all_survive(tmp_path, groups, 4_000, {"group.initial.rebalance.delay.ms": "0"}, lambda client: client.short_session)
 

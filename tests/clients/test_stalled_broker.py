@@ -198,7 +198,8 @@ def test_a_transaction_goes_on_after_a_stall_for_as_long_as_it_had(tmp_path: Pat
         assert broker.stop() == 0
 
 
-@pytest.mark.parametrize("stalls", [1, pytest.param(3, marks=pytest.mark.ci)])
+@pytest.mark.ci
+@pytest.mark.parametrize("stalls", [1, 3])
 def test_members_stay_when_the_broker_was_stopped_for_longer_than_their_sessions(tmp_path: Path, stalls: int) -> None:
     # A consumer that another test has left open closes itself when it is collected. If that fell into the stall, on
     # whatever thread, it could wait for this broker for ever. Not later: a large heap takes longer than a session.

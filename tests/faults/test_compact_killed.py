@@ -74,6 +74,7 @@ class Killed:
         shutil.rmtree(directory)
 
 
+@pytest.mark.ci
 def test_killed_at_a_few_moments(tmp_path: Path) -> None:
     killed = Killed(tmp_path, 1)
     for number in range(6):

@@ -53,7 +53,8 @@ def keys_of(broker: OurBroker) -> list[bytes | None]:
         found.append(message.key())
 
 
-@pytest.mark.parametrize("refuses_full_sync", [False, pytest.param(True, marks=pytest.mark.ci)])
+@pytest.mark.ci
+@pytest.mark.parametrize("refuses_full_sync", [False, True])
 def test_produce_restart_and_compaction_without_the_calls_that_macos_lacks(
     tmp_path: Path, refuses_full_sync: bool
 ) -> None:

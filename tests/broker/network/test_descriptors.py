@@ -82,6 +82,7 @@ def flood(port: int) -> list[socket.socket]:
     return sockets
 
 
+@pytest.mark.ci
 def test_produce_fetch_and_rolls_go_on_beside_a_flood_of_connections(tmp_path: Path) -> None:
     configs = {"log.segment.bytes": "1048576", "log.cleaner.backoff.ms": "100"}
     with OurBroker(tmp_path, configs, command_prefix=under(LIMIT)) as broker:
