@@ -32,6 +32,8 @@ ALSO_UNORDERED = frozenset({"members", "topicPartitions", "transactionStates"})
 ZERO_ID = "A" * 22
 CRC_POSITION, CRC_FROM, PRODUCER_POSITION = 17, 21, 43
 
+NOT_YET = {14, 15, 16, 51}
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, CONCURRENT_TRANSACTIONS."""
 LOOKS = frozenset(
     {"Metadata", "ListOffsets", "FindCoordinator", "OffsetFetch", "DescribeGroups", "ListGroups", "DescribeConfigs"}
     | {"DescribeTopicPartitions", "ConsumerGroupDescribe", "DescribeProducers", "DescribeTransactions"}
@@ -240,3 +242,15 @@ def named(steps: Iterable[Json]) -> list[Json]:
             answer = {"body": without(names.named(answer["body"]), NOT_KEPT.union(step.get("ignored", ())))}
         found.append({key: {"request": request, "answer": answer}.get(key, value) for key, value in step.items()})
     return found
+
+
+def errors_in(node: Any) -> Iterator[int]:
+    """The error codes of an answer."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key == "errorCode":
+                yield value
+            yield from errors_in(value)
+    elif isinstance(node, list):
+        for item in node:
+            yield from errors_in(item)

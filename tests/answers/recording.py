@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from answers.corpus import LOOKS, Answers, Json, named
+from answers.corpus import LOOKS, NOT_YET, Answers, Json, errors_in, named
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.show.message_documents import document
 
 LARGEST_STEP = 20_000
-NOT_YET = {14, 15, 16, 51}
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, CONCURRENT_TRANSACTIONS."""
 DIRECTORY = "TESTS_RECORD_ANSWERS"
 """The variable with the directory of the files. Without it nothing is recorded."""
 
@@ -93,23 +91,12 @@ def without_waiting(steps: list[Json]) -> list[Json]:
     again: dict[str, Json] = {}
     for step in reversed(steps):
         question = str([step.get(key) for key in ("scene", "do", "connection", "api", "version", "request")])
-        if step["do"] == "ask" and question in again and NOT_YET & set(_errors_in(step["answer"])):
+        if step["do"] == "ask" and question in again and NOT_YET & set(errors_in(step["answer"])):
             again[question]["until"] = True
             continue
         again[question] = step
         found.append(step)
     return found[::-1]
-
-
-def _errors_in(node: Any) -> Iterator[int]:
-    if isinstance(node, dict):
-        for key, value in node.items():
-            if key == "errorCode":
-                yield value
-            yield from _errors_in(value)
-    elif isinstance(node, list):
-        for item in node:
-            yield from _errors_in(item)
 
 
 def _asked(connection: str, client: str, request: Message, version: int) -> dict[str, Any]:
