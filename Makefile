@@ -20,7 +20,7 @@ run: $(VENV)/.installed
 
 NOT_RULES := --ignore=tests/test_tidy.py --ignore=tests/tools # `make check` has them
 
-## test: install what the tests need and run them (7 minutes on two cores; with Java 17 also each job on Spark once)
+## test: install what the tests need and run them (6 minutes on two cores; with Java 17 also each job on Spark once)
 test: $(VENV)/.installed-dev
 	$(PYTEST) -n $(WORKERS) -m "not java and not ci and not nightly and not long" $(NOT_RULES)
 
