@@ -244,13 +244,17 @@ def named(steps: Iterable[Json]) -> list[Json]:
     return found
 
 
-def errors_in(node: Any) -> Iterator[int]:
-    """The error codes of an answer."""
+def is_not_yet(answer: Any) -> bool:
+    """Whether a broker asks its client to try again: a coordinator loads, or a transaction ends."""
+    return not NOT_YET.isdisjoint(_errors_in(answer))
+
+
+def _errors_in(node: Any) -> Iterator[int]:
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "errorCode":
                 yield value
-            yield from errors_in(value)
+            yield from _errors_in(value)
     elif isinstance(node, list):
         for item in node:
-            yield from errors_in(item)
+            yield from _errors_in(item)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from answers.corpus import LOOKS, NOT_YET, Answers, Json, errors_in, named
+from answers.corpus import LOOKS, Answers, Json, is_not_yet, named
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.show.message_documents import document
 
@@ -91,7 +91,7 @@ def without_waiting(steps: list[Json]) -> list[Json]:
     again: dict[str, Json] = {}
     for step in reversed(steps):
         question = str([step.get(key) for key in ("scene", "do", "connection", "api", "version", "request")])
-        if step["do"] == "ask" and question in again and NOT_YET & set(errors_in(step["answer"])):
+        if step["do"] == "ask" and question in again and is_not_yet(step["answer"]):
             again[question]["until"] = True
             continue
         again[question] = step

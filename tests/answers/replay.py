@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from answers.corpus import LOOKS, NOT_YET, Answers, Json, Names, compared, errors_in, read
+from answers.corpus import LOOKS, Answers, Json, Names, compared, is_not_yet, read
 from answers.plain_line import PlainLine, next_frame, opened
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
@@ -44,11 +44,6 @@ class Difference:
             f"step {self.number}, {step['scene']}: {asked}\n"
             f"  Kafka: {compared(step['answer'])}\n  here:  {compared(self.answer)}"
         )
-
-
-def is_not_yet(answer: Any) -> bool:
-    """Whether a broker asks its client to try again: a coordinator loads, or a transaction ends."""
-    return not NOT_YET.isdisjoint(errors_in(answer))
 
 
 class Replay:
