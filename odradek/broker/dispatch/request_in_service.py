@@ -24,6 +24,8 @@ from .route import Route
 if TYPE_CHECKING:
     from .charge import Charge
 
+logger = logging.getLogger(__name__)
+
 
 class FaultyFrame:
     """The reason why a frame was refused, as text. The text takes up to 5 ms, so it is made only if the log shows it.
@@ -45,9 +47,6 @@ class FaultyFrame:
 
             self._text = f"{explain(self._frame, self._error)}; client id {quoted(self._client_id)}"
         return self._text
-
-
-logger = logging.getLogger(__name__)
 
 
 class RequestInService(RequestContext):

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from odradek.protocol.security.login_mechanisms import ClientLogin
 
+logger = logging.getLogger(__name__)
+
 
 class NodeSecurity(NamedTuple):
     """How this broker connects to the nodes of one listener. Each connection asks for both anew.
@@ -49,8 +51,6 @@ PLAINTEXT = NodeSecurity()
 
 Response = TypeVar("Response", bound=Message)
 Result = TypeVar("Result")
-
-logger = logging.getLogger(__name__)
 
 SECURITY = KindOfWork("node-security", "reads key stores and passwords for connections to other nodes")
 

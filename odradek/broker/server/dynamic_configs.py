@@ -18,6 +18,8 @@ from ..timers.log_lines import TEXT_MAX_CHARACTERS, cut, quoted
 if TYPE_CHECKING:
     from ..quotas.creation_rates import CreationRates
 
+logger = logging.getLogger(__name__)
+
 
 def log_bad_configs(image: MetadataImage, node_id: int) -> None:
     """Logs an ERROR for each stored config that is invalid. Its key has the default until it is altered."""
@@ -44,9 +46,6 @@ def log_bad_configs(image: MetadataImage, node_id: int) -> None:
                 quoted(one.value),
                 cut(one.reason, 2 * TEXT_MAX_CHARACTERS),
             )
-
-
-logger = logging.getLogger(__name__)
 
 
 class DynamicConfigs:

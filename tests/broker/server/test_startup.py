@@ -18,6 +18,8 @@ from odradek.broker.server.random_ids import random_uuid, random_uuid_text
 from support.brokers.our_broker import OurBroker
 
 NEVER_AT_START = (
+    # for the first consumer group
+    "odradek.broker.groups.consumer.group",
     # for the pipeline
     "pyspark",
     "numpy",

@@ -30,6 +30,8 @@ from .rebalance import (
 from .records import empty_group_metadata_record, group_metadata_record
 from .registry import ClassicGroupRegistry
 
+logger = logging.getLogger(__name__)
+
 
 def refusal_of(
     config: GroupCoordinatorConfig, group: ClassicGroup, member_id: str, protocols: Protocols
@@ -45,8 +47,6 @@ def refusal_of(
     growth = bytes_of(protocols) - (0 if member is None else bytes_of(member.protocols))
     return limit_reached(config, group.member_bytes, group.memory, growth)
 
-
-logger = logging.getLogger(__name__)
 
 MEMBER_ID_REQUIRED_SINCE = 4
 SKIP_ASSIGNMENT_SINCE = 9

@@ -17,10 +17,9 @@ from ..config import GroupCoordinatorConfig
 from ..memory import GroupMemory
 from ..records import CoordinatorRecord, RecordsInSteps
 from ..unserved import UnservedGroup
-from .group import ConsumerGroup
 from .topics import GroupTopics
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a start without consumer groups does not load what serves them
     from .group import ConsumerGroup
 
 
