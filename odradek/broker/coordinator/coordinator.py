@@ -79,6 +79,11 @@ class Coordinator(Generic[Core, EffectsOf]):
                 self._by_key[key] = shard
         return shard
 
+    def ready_shard(self, key: str) -> CoordinatorShard[Core, EffectsOf] | None:
+        """The shard of a key that was looked up before, if a request that stores nothing can be answered at once."""
+        shard = self._by_key.get(key)
+        return shard if shard is not None and shard.is_ready() else None
+
     def shard_at(self, partition: int) -> CoordinatorShard[Core, EffectsOf]:
         """The shard of a partition, for a transaction marker.
 

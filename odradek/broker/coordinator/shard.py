@@ -22,7 +22,7 @@ from odradek.protocol.records.compression import CompressionType
 from ..timers.timers import Timers
 from .batches import batch_of, portions
 from .durable_waits import DurableWaits, client_error, ends_coordination
-from .effects import NO_PRODUCER_ID, Token
+from .effects import NO_PRODUCER_ID, SetTimer, Token
 from .interfaces import CoordinatorCore, CoordinatorLog, EffectsOf
 from .loading import load_steps
 from .shard_timers import ShardTimers
@@ -228,6 +228,14 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             except KafkaError as error:
                 response = error_response(error.error_code)
         self.read(lambda _: response, reply, error_response)
+
+    def is_ready(self) -> bool:
+        """Whether the partition is served and all of its records are durable, so that an answer waits for nothing."""
+        return self.state is _ACTIVE and self._waits.is_durable()
+
+    def set_timer(self, timer: SetTimer) -> None:
+        """Sets or postpones a timer, for a request that does nothing else."""
+        self._core_timers.carry_out([timer])
 
     def refusal(self) -> ErrorCode:
         """The error that every request gets while this partition is not served."""

@@ -9,6 +9,7 @@ A small request costs: decoding its header, a dictionary look-up, decoding its b
 creates no task and awaits nothing.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from struct import Struct
@@ -24,7 +25,8 @@ from odradek.protocol.framing.frames import LARGE_FRAME_BYTES
 from ..config.server_config import ServerConfig
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
-from ..timers.stall_report import RequestSeen, seen
+from ..timers.stall_report import RequestSeen, Served, seen
+from .lane import Keep, SentAnswers
 from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
 from .request_in_service import FaultyFrame, RequestInService, answer_failure
 from .route import UNDECODED, ForwardingRoute, Route, skip_body, whole_frame
@@ -32,7 +34,10 @@ from .served import ANNOUNCED, Handler, handler, served_versions
 
 if TYPE_CHECKING:
     from .charge import Charging
+    from .lane import Lanes
     from .metering import Metering
+
+logger = logging.getLogger(__name__)
 
 API_KEY_AND_VERSION = Struct(">hh")
 KIND = Struct(">I")
@@ -49,10 +54,12 @@ class Dispatcher:
         config: ServerConfig,
         wall_clock_ms: Callable[[], int] = clock_ms,
         metering: "Metering | None" = None,
+        lanes: "Lanes | None" = None,
     ) -> None:
         """``broker`` is passed to the handlers, which know its type. ``time_s``: a monotonic clock in seconds.
         ``wall_clock_ms``: ms since the epoch. ``metering`` counts requests and measures their times; None without
-        metrics."""
+        metrics. ``lanes`` serve the common shapes of small requests; None: all take the general path."""
+        self._lanes = lanes
         self._broker = broker
         self._time_s = time_s
         self._config = config
@@ -66,7 +73,7 @@ class Dispatcher:
         self._guard: Callable[[int, Handler], Handler] | None = None
         self._intercepts: list[Callable[[int, Handler], Handler]] = []
         self._metering = metering
-        self._last: RequestInService | None = None
+        self._last: Served | None = None
         self._charging: Charging | None = None
 
     def last_request(self) -> RequestSeen | None:
@@ -121,6 +128,25 @@ class Dispatcher:
         if meter is not None:
             meter.requests += 1
             meter.request_bytes += size
+        lane, keep = route.lane, None
+        if (
+            lane is not None
+            and (connection.is_known or route.api_key == ApiKey.API_VERSIONS)
+            and self._charging is None
+        ):
+            connection.last_used_ms = self._time_s() * 1000
+            self._last = connection
+            connection.name = route.name
+            try:
+                served = lane(connection, frame)
+            except Exception:
+                # A bug. The request may have taken effect, so its client gets no answer, as after a lost connection.
+                logger.exception("%s version %d failed", route.name, route.version)
+                connection.refuse(f"{route.name} version {route.version} failed")
+                return
+            if served is True:
+                return
+            keep = served or None
         client_id = None
         try:
             if size < LARGE_FRAME_BYTES or route.decode in UNDECODED:
@@ -135,7 +161,7 @@ class Dispatcher:
         except ProtocolError as error:
             connection.refuse(FaultyFrame(frame, error, client_id))
             return
-        self._serve(connection, route, correlation_id, client_id, request, size, owned)
+        self._serve(connection, route, correlation_id, client_id, request, size, owned, False, keep)
 
     def _serve(
         self,
@@ -147,14 +173,17 @@ class Dispatcher:
         size: int,
         owned: bool,
         is_large: bool = False,
+        keep: Keep | None = None,
     ) -> None:
         """Serves a decoded request, in slices if its handler returns steps. ``size``: of the frame, in bytes.
 
-        ``is_large``: memory is reserved for the request.
+        ``is_large``: memory is reserved for the request. ``keep``: gets the answer for a lane.
         """
         connection.last_used_ms = self._time_s() * 1000
+        connection.client_id, connection.is_known = client_id, True
         now_ms = self._clock_ms()
         in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large)
+        in_service.keep = keep
         self._last = in_service
         if self._charging is not None:
             in_service.charge = self._charging.begin(in_service, size)
@@ -208,7 +237,17 @@ class Dispatcher:
         self._routes[kind] = route
         if self._metering is not None:
             self._metering.measure(route)
+        if self._lanes is not None and not self._intercepts and route.api_key not in self._instead:
+            self._add_lane(self._lanes, route)
         return route
+
+    def _add_lane(self, lanes: "Lanes", route: Route) -> None:
+        if self._metering is None:
+            route.lane = lanes.lane_of(route, SentAnswers())
+            return
+        counted = self._metering.lane_answers(route)
+        lane = lanes.lane_of(route, counted)
+        route.lane = None if lane is None else counted.timed(lane)
 
     def _forwarding_route(self, kind: int, api_key: int, version: int) -> Route | None:
         versions = self._forwarded_versions().get(api_key)

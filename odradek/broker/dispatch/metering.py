@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ..metrics.error_plan import CountErrors
 from ..metrics.request_meters import ApiMeter, RequestMeters
 from ..network.waiting import Waiting
+from .lane import CountedAnswers
 from .route import NoteAnswer, NoteReturn, Route
 
 ANSWERED = 0
@@ -48,6 +49,10 @@ class Metering:
         route.note_answer = answer_counter(meter, route.error_counter(self._meters), self._waiting)
         route.note_return = return_counter(meter)
         self._waiting.apis[route.api_key << 16 | route.version] = meter
+
+    def lane_answers(self, route: Route) -> CountedAnswers:
+        """Counts the answers of a route's lane."""
+        return CountedAnswers(self._meters.of(route.name), route.error_counter(self._meters), self._waiting)
 
 
 def return_counter(meter: ApiMeter) -> NoteReturn:

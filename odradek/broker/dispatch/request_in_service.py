@@ -23,6 +23,7 @@ from .route import Route
 
 if TYPE_CHECKING:
     from .charge import Charge
+    from .lane import Keep
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class RequestInService(RequestContext):
     and its response is encoded in slices too.
     """
 
-    __slots__ = ("_connection", "_correlation_id", "_route", "begun_ns")
+    __slots__ = ("_connection", "_correlation_id", "_route", "begun_ns", "keep")
 
     def __init__(
         self,
@@ -69,6 +70,8 @@ class RequestInService(RequestContext):
         in_slices: bool,
     ) -> None:
         self._connection: Connection | ClosedReply | None = connection
+        self.keep: Keep | None = None
+        """Gets the answer, for a lane that keeps it."""
         self.begun_ns = 0
         """When it began, as :class:`.metering.Measured` says; 0 without metrics."""
         self._route = route
@@ -104,6 +107,8 @@ class RequestInService(RequestContext):
         # Encode first: if encoding raises, nothing was sent yet, and the request fails.
         parts = None if response is None else self._route.encode(response, self._correlation_id)
         self._connection = None
+        if self.keep is not None and parts is not None:
+            self.keep(response, parts)
         if charge is not None:
             charge.mute(connection)
         if self.begun_ns:
@@ -118,6 +123,8 @@ class RequestInService(RequestContext):
 
     def _encode_steps(self, connection: Connection, response: Any) -> Iterator[object]:
         parts = yield from self._route.encode_steps(response, self._correlation_id)
+        if self.keep is not None:
+            self.keep(response, parts)
         if self.charge is not None:
             self.charge.mute(connection)
         if self.begun_ns:

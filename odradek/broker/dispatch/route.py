@@ -22,6 +22,7 @@ from .served import Handler
 if TYPE_CHECKING:
     from ..metrics.error_plan import CountErrors
     from ..metrics.request_meters import RequestMeters, VersionMeter
+    from .lane import Lane
 
 
 def skip_body(frame: memoryview, position: int) -> tuple[None, int]:
@@ -56,6 +57,7 @@ class Route:
         "decode_head",
         "encode",
         "handle",
+        "lane",
         "meter",
         "name",
         "note_answer",
@@ -77,6 +79,8 @@ class Route:
         # The version of the response is that of the request, or 0 for an ApiVersions request of an unknown version.
         self.response_version = 0 if decode is skip_body else version
         self.encode = response_encoder(description.response_class(), self.response_version)
+        self.lane: Lane | None = None
+        """Serves small requests of the common shape before :attr:`handle` is asked; None if there is none."""
         self.meter: VersionMeter | None = None
         """Counts the requests of this route; None without metrics. :mod:`.metering` sets it."""
         self.note_answer: NoteAnswer

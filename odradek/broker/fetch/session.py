@@ -237,6 +237,18 @@ class FetchSessionCache:
         session.epoch = 1 if epoch == MAX_EPOCH else epoch + 1
         return FetchContext(list(session.partitions.values()), session, incremental=True)
 
+    def session_of_one(self, session_id: int, epoch: int, uses_topic_ids: bool) -> FetchSession | None:
+        """The session that a request continues, if that has one partition and the request is the next one."""
+        session = self._sessions.get(session_id)
+        if session is None or session.epoch != epoch or session.uses_topic_ids != uses_topic_ids:
+            return None
+        return session if len(session.partitions) == 1 else None
+
+    def advance(self, session: FetchSession, now_ms: int) -> None:
+        """Continues a session of :meth:`session_of_one` after a request that changes none of its partitions."""
+        session.last_used_ms = now_ms
+        session.epoch = 1 if session.epoch == MAX_EPOCH else session.epoch + 1
+
     def discard(self, session: FetchSession) -> None:
         """Removes a new session whose id is not sent to the client."""
         self._sessions.pop(session.session_id, None)

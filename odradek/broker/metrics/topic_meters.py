@@ -130,6 +130,12 @@ class TopicMeters:
             elif data.records is not None:
                 meter.bytes_out += len(data.records)
 
+    def read(self, name: str, size: int) -> None:
+        """Counts a partition in an answer to a consumer, with ``size`` bytes of records."""
+        meter = self._meters.get(name) or self._of(name)
+        meter.fetches += 1
+        meter.bytes_out += size
+
     def _of(self, name: str) -> TopicMeter:
         """The meter of a topic that may not exist."""
         meter = self._meters.get(name)

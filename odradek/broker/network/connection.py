@@ -78,11 +78,15 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         "_frames",
         "by_token",
         "client_host",
+        "client_id",
         "client_port",
         "connection_id",
+        "is_known",
         "last_used_ms",
         "listener_name",
+        "name",
         "principal",
+        "produced_head",
         "serve_request",
         "software",
         "transport",
@@ -120,6 +124,14 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         self.software = UNKNOWN_SOFTWARE
         """Name and version of the client library (KIP-511)."""
         self.connection_id = 0
+        self.is_known = False
+        """Whether the client has sent a request with its client id."""
+        self.client_id: str | None = None
+        """The client id of a request that it has sent."""
+        self.name = ""
+        """The API of the request that is served in a lane, for the log of stalls."""
+        self.produced_head = 0
+        """The bytes of the last Produce request before its records, for the lane of Produce."""
         self.last_used_ms = 0.0
 
     # Called by the event loop.

@@ -17,6 +17,8 @@ from ..config.server_config import ServerConfig
 from ..dispatch.dispatch import Dispatcher
 from ..dispatch.read_only import ReadOnlyMode
 from ..fetch.session import FetchSessionCache
+from ..lanes.lanes import BrokerLanes
+from ..lanes.parts import LaneParts
 from ..network.connecting import connections_for
 from ..network.descriptor_limit import DescriptorShares
 from ..network.unread import Unread
@@ -153,7 +155,21 @@ def wire(
     )
     metering = None if metrics is None else metrics.metering
     for_handlers: AllParts = broker
-    dispatcher = Dispatcher(for_handlers, timers.time_s, configs.current, clock_ms, metering)
+    lanes = BrokerLanes(
+        LaneParts(
+            broker=broker,
+            metadata=metadata,
+            partitions=partitions,
+            groups=coordinators.groups,
+            fetch_sessions=broker.fetch_sessions,
+            fetch_max_bytes=broker.fetch_max_bytes,
+            fetch_check_crcs=broker.fetch_check_crcs,
+            clock_ms=clock_ms,
+            authorizer=broker.authorizer,
+            topic_meters=topic_meters,
+        )
+    )
+    dispatcher = Dispatcher(for_handlers, timers.time_s, configs.current, clock_ms, metering, lanes)
     if surroundings.intercept is not None:
         dispatcher.intercept(surroundings.intercept)
     role.route(broker, dispatcher)

@@ -51,6 +51,8 @@ class StandardAuthorizer:
         """The ACLs with a pattern that Kafka knows, by what they concern, then by their ids."""
         self._cache: dict[tuple[str, str, int, str], int] = {}
         self._any_cache: dict[tuple[str, str, int, int], bool] = {}
+        self.changes = 0
+        """How often ACLs have changed."""
         self._by_id: dict[bytes, Acl] = {}
         """With hosts in their canonical form."""
 
@@ -58,6 +60,7 @@ class StandardAuthorizer:
         """Takes over changed ACLs. ``acls``: all current ACLs by id. ``changed``: ids of added and removed ones."""
         self._cache.clear()
         self._any_cache.clear()
+        self.changes += 1
         for acl_id in changed:
             old = self._by_id.pop(acl_id, None)
             if old is not None:

@@ -1,0 +1,141 @@
+"""The short way of a small request: from the bytes of its frame to the bytes of its answer, without messages.
+
+A lane serves the common shape of one version of an API (:mod:`..lanes` has them). It decides from the bytes whether it
+knows a request. If not, it has changed nothing, and the dispatcher serves the request on the general path. So a lane
+adds no behaviour: the general path gives the same answer to every request that a lane serves.
+
+Owns: sending and counting the answers of lanes. Never does: knowing an API. Source: ours.
+"""
+
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..network.connection import Connection
+from ..network.response_writer import Part
+from .route import Route
+
+if TYPE_CHECKING:
+    from ..metrics.error_plan import CountErrors
+    from ..metrics.request_meters import ApiMeter
+    from ..network.waiting import Waiting
+
+Keep = Callable[[Any, Sequence[Any]], None]
+"""``keep(response, parts)`` gets the answer of the general path, encoded in parts, to give it again."""
+Lane = Callable[[Connection, memoryview], bool | Keep]
+"""``lane(connection, frame)`` answers a request and returns True. Otherwise the general path serves the request, and
+calls what the lane returned if that is not False.
+"""
+
+NO_FAILURES: dict[int, int] = {}
+IN_PIECES_BYTES = 64 * 1024
+"""A larger answer is sent at the speed of its reader."""
+
+
+class Answering(Protocol):
+    """Sends the answers of a lane."""
+
+    def __call__(
+        self,
+        connection: Connection,
+        parts: list[Part] | None,
+        successes: int = 1,
+        failures: dict[int, int] = NO_FAILURES,
+    ) -> None:
+        """Sends the parts of a frame; None if the client wants no answer. ``successes``, ``failures``: as
+        :meth:`count`."""
+
+    def count(self, response: Any) -> tuple[int, dict[int, int]]:
+        """How many error codes in a response are 0, and code -> how often it occurs for the others. (0, nothing)
+        without metrics."""
+
+
+class Lanes(Protocol):
+    """Makes the lanes of a broker."""
+
+    def lane_of(self, route: Route, answering: Answering) -> Lane | None:
+        """The lane of one version of an API; None if there is none."""
+
+
+def _send(connection: Connection, parts: list[Part] | None) -> None:
+    if parts is not None and len(parts) > 1 and sum(map(len, parts)) > IN_PIECES_BYTES:
+        connection.answered_in_pieces(parts)
+    else:
+        connection.answered(parts)
+
+
+class SentAnswers:
+    """Sends answers without counting them."""
+
+    __slots__ = ()
+
+    def __call__(
+        self,
+        connection: Connection,
+        parts: list[Part] | None,
+        successes: int = 1,
+        failures: dict[int, int] = NO_FAILURES,
+    ) -> None:
+        """Sends an answer."""
+        if parts is None or len(parts) == 1:
+            connection.answered(parts)
+        else:
+            _send(connection, parts)
+
+    def count(self, response: Any) -> tuple[int, dict[int, int]]:
+        """Nothing."""
+        return 0, NO_FAILURES
+
+
+class CountedAnswers:
+    """Sends answers and counts them, as :func:`.metering.answer_counter` does on the general path."""
+
+    __slots__ = ("_begun_ns", "_count_errors", "_meter", "_waiting")
+
+    def __init__(self, meter: "ApiMeter", count_errors: "CountErrors", waiting: "Waiting") -> None:
+        self._meter = meter
+        self._count_errors = count_errors
+        self._waiting = waiting
+        self._begun_ns = 0
+        """When the request began that the lane serves now, in ns of ``perf_counter_ns``."""
+
+    def __call__(
+        self,
+        connection: Connection,
+        parts: list[Part] | None,
+        successes: int = 1,
+        failures: dict[int, int] = NO_FAILURES,
+    ) -> None:
+        """Counts an answer and sends it."""
+        meter = self._meter
+        ns = perf_counter_ns() - self._begun_ns
+        served = meter.served
+        served.ns += ns
+        served.buckets[(ns // 1000).bit_length()] += 1  # Times.note, without its call
+        self._waiting.answering = meter
+        if parts is not None:
+            meter.response_bytes += sum(map(len, parts))
+            meter.successes += successes
+            for code, count in failures.items():
+                meter.failures[code] = meter.failures.get(code, 0) + count
+        _send(connection, parts)
+
+    def count(self, response: Any) -> tuple[int, dict[int, int]]:
+        """The error codes in a response."""
+        failures: dict[int, int] = {}
+        successes = self._count_errors(response, failures)
+        return successes, failures
+
+    def timed(self, lane: Lane) -> Lane:
+        """The lane, with its time measured."""
+
+        def serve(connection: Connection, frame: memoryview) -> bool | Keep:
+            self._begun_ns = perf_counter_ns()
+            return lane(connection, frame)
+
+        return serve
+
+
+def only_part(parts: Sequence[Any]) -> bytes:
+    """An encoded answer as one piece."""
+    return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)

@@ -1,0 +1,93 @@
+"""The lane of ApiVersions (18): answers kept as bytes, by request.
+
+Serves requests without an error. An answer holds until the metadata or the versions that the controllers serve change.
+
+Owns: the kept answers. Source: ``api/api_versions.py``, which makes them.
+"""
+
+from struct import Struct
+from typing import Any
+
+from odradek.protocol.errors import ProtocolError
+
+from ..api.api_versions import handle
+from ..dispatch.lane import Answering, Lane, only_part
+from ..dispatch.request import RequestContext
+from ..dispatch.route import Route
+from ..network.connection import Connection
+from .parts import LaneParts
+
+LONGEST_FRAME = 512
+LEARNED = 256
+"""The most answers that are kept, of about 600 bytes each; then all are dropped, since clients may send any names."""
+CORRELATION_ID = Struct(">4xI")
+SIZE_AND_CORRELATION_ID = Struct(">iI")
+
+
+class _Identified(RequestContext):
+    """The context of a request that is answered in advance. ``software``: what the client says of its library."""
+
+    __slots__ = ("software",)
+
+    def identify(self, software_name: str, software_version: str) -> None:
+        """Notes the client library."""
+        self.software: tuple[str, str] = (software_name, software_version)
+
+
+class _Kept:
+    """An answer. ``body``: its bytes after the correlation id. ``software``: of the client; None before version 3."""
+
+    __slots__ = ("body", "client_id", "size", "software", "successes")
+
+    def __init__(self, encoded: bytes, client_id: str | None, software: tuple[str, str] | None, successes: int) -> None:
+        self.size = int.from_bytes(encoded[:4], "big")
+        self.body = encoded[8:]
+        self.client_id = client_id
+        self.software = software
+        self.successes = successes
+
+
+def api_versions_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane:
+    """The lane of one version."""
+    broker, metadata = parts.broker, parts.metadata
+    kept: dict[bytes, _Kept] = {}
+    valid_for: Any = None
+
+    def answer_once(connection: Connection, frame: memoryview) -> _Kept | None:
+        try:
+            _, client_id, position = route.decode_head(frame)
+            request, _ = route.decode(frame, position)
+        except ProtocolError:
+            return None
+        context = _Identified(route.api_key, route.version, client_id, "", connection.listener_name, 0, 0)
+        answers: list[Any] = []
+        handle(broker, request, context, answers.append)
+        if answers[0].error_code:
+            return None
+        if len(kept) >= LEARNED:
+            kept.clear()
+        encoded = only_part(route.encode(answers[0], 0))
+        successes, _ = answering.count(answers[0])
+        found = kept[bytes(frame[8:])] = _Kept(encoded, client_id, getattr(context, "software", None), successes)
+        return found
+
+    def serve(connection: Connection, frame: memoryview) -> bool:
+        nonlocal valid_for
+        if len(frame) > LONGEST_FRAME:
+            return False
+        now = metadata.image, metadata.finalized_features_epoch(), broker.forwarded_versions()
+        if valid_for is None or valid_for[0] is not now[0] or valid_for[1:] != now[1:]:
+            kept.clear()
+            valid_for = now
+        known = kept.get(bytes(frame[8:])) or answer_once(connection, frame)
+        if known is None:
+            return False
+        if known.software is not None:
+            connection.software = known.software
+        connection.client_id, connection.is_known = known.client_id, True
+        (correlation_id,) = CORRELATION_ID.unpack_from(frame)
+        head = SIZE_AND_CORRELATION_ID.pack(known.size, correlation_id)
+        answering(connection, [head + known.body], known.successes)
+        return True
+
+    return serve

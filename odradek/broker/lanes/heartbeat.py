@@ -1,0 +1,67 @@
+"""The lane of Heartbeat (12): a member of a classic group that has nothing to hear.
+
+Serves members of classic groups whose coordinator is here, active, and has no record that is not durable yet. Leaves to
+the general path: denied clients, unknown groups and members, and every error.
+
+Owns: the requests that it has learned, by their bytes. Source: ``api/heartbeat.py``.
+"""
+
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.security.acl import AclOperation, AclResourceType
+
+from ..dispatch.lane import Answering, Lane, only_part
+from ..dispatch.route import Route
+from ..groups.classic.group import GroupState
+from ..network.connection import Connection
+from .parts import LaneParts
+
+LEARNED = 4096
+"""The most requests that are learned; then all are forgotten, since clients could fill the memory."""
+LONGEST_FRAME = 512
+CORRELATION_ID = slice(4, 8)
+PREPARING, DEAD = GroupState.PREPARING_REBALANCE, GroupState.DEAD
+
+
+def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane:
+    """The lane of one version."""
+    groups, authorizer = parts.groups, parts.authorizer
+    learned: dict[bytes, HeartbeatRequest] = {}
+    encoded = only_part(route.encode(HeartbeatResponse(), 0))
+    head, tail = encoded[:4], encoded[8:]
+
+    def learn(frame: memoryview) -> HeartbeatRequest | None:
+        try:
+            request: HeartbeatRequest = route.decode(frame, route.decode_head(frame)[2])[0]
+        except ProtocolError:
+            return None
+        if not request.group_id:
+            return None
+        if len(learned) >= LEARNED:
+            learned.clear()
+        learned[bytes(frame[8:])] = request
+        return request
+
+    def serve(connection: Connection, frame: memoryview) -> bool:
+        if len(frame) > LONGEST_FRAME:
+            return False
+        request = learned.get(bytes(frame[8:])) or learn(frame)
+        if request is None or (
+            authorizer is not None
+            and not authorizer.allows(
+                connection.principal, connection.client_host, AclOperation.READ, AclResourceType.GROUP, request.group_id
+            )
+        ):
+            return False
+        shard = groups.ready_shard(request.group_id)
+        group = None if shard is None else shard.core.groups.get(request.group_id)
+        if shard is None or group is None or group.state is PREPARING or group.state is DEAD:
+            return False
+        member = group.members.get(request.member_id)
+        if member is None or request.group_instance_id is not None or request.generation_id != group.generation_id:
+            return False
+        shard.set_timer(member.session_timer)
+        answering(connection, [b"".join((head, frame[CORRELATION_ID], tail))])
+        return True
+
+    return serve

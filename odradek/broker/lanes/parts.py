@@ -1,0 +1,36 @@
+"""What the lanes need of a broker."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..api.parts import AllParts
+from ..fetch.session import FetchSessionCache
+from ..groups.coordinator import GroupCoordinator
+from ..metadata.publisher.published import PublishedMetadata
+from ..replicas.partitions import Partitions
+
+if TYPE_CHECKING:
+    from ..metrics.topic_meters import TopicMeters
+    from ..security.authorization.standard_authorizer import StandardAuthorizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneParts:
+    """The parts of a broker that lanes use, so that a request looks up none of them.
+
+    ``broker``: for handlers that make an answer to keep. ``clock_ms``: wall clock, ms since the epoch. ``authorizer``:
+    None if clients may do everything. ``topic_meters``: None without metrics. ``fetch_max_bytes``,
+    ``fetch_check_crcs``: of the configuration.
+    """
+
+    broker: AllParts
+    metadata: PublishedMetadata
+    partitions: Partitions
+    groups: GroupCoordinator
+    fetch_sessions: FetchSessionCache
+    fetch_max_bytes: int
+    fetch_check_crcs: bool
+    clock_ms: Callable[[], int]
+    authorizer: "StandardAuthorizer | None"
+    topic_meters: "TopicMeters | None"
