@@ -58,6 +58,9 @@ class CoordinatorLog(Protocol):
         Raises KafkaError.
         """
 
+    def stores_at_once(self) -> bool:
+        """Whether an append is as durable as configured when it returns."""
+
     def is_durable(self) -> bool:
         """Whether everything appended so far is as durable as configured: :meth:`when_durable` would not wait."""
 

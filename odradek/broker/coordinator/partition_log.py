@@ -61,6 +61,12 @@ class PartitionLog:
         self._partition.notify_when_seen(appended.last_offset + 1, len(batch))
         return appended.first_offset
 
+    def stores_at_once(self) -> bool:
+        """Whether an append is durable when it returns: no fsync is asked for, and there are no followers."""
+        partition = self._partition
+        log = partition.open_log
+        return log is not None and partition.leading is None and not log.offsets.flush_policy.asks_for_syncs
+
     def is_durable(self) -> bool:
         """Whether all appends are as durable as acks=all promises, so that none waits for an fsync or a replica."""
         partition = self._partition

@@ -233,6 +233,15 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         """Whether the partition is served and all of its records are durable, so that an answer waits for nothing."""
         return self.state is _ACTIVE and self._waits.is_durable()
 
+    def stores_at_once(self) -> bool:
+        """Whether a batch is durable as soon as it is appended, in the records as the core writes them."""
+        return self._compression is CompressionType.NONE and self._log.stores_at_once()
+
+    def append_batch(self, batch: bytes, now_ms: int) -> int:
+        """Appends a batch and returns its first offset. The caller changes the core as a replay would. Raises
+        KafkaError."""
+        return self._log.append(batch, now_ms)
+
     def set_timer(self, timer: SetTimer) -> None:
         """Sets or postpones a timer, for a request that does nothing else."""
         self._core_timers.carry_out([timer])

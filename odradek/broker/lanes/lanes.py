@@ -18,6 +18,7 @@ LANES: dict[int, tuple[str, str]] = {
     ApiKey.METADATA: ("kept_answers", "keeping_lane"),
     ApiKey.FIND_COORDINATOR: ("kept_answers", "keeping_lane"),
     ApiKey.DESCRIBE_CLUSTER: ("kept_answers", "keeping_lane"),
+    ApiKey.OFFSET_COMMIT: ("offset_commit", "offset_commit_lane"),
     ApiKey.HEARTBEAT: ("heartbeat", "heartbeat_lane"),
     ApiKey.API_VERSIONS: ("api_versions", "api_versions_lane"),
 }

@@ -80,6 +80,7 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         "client_host",
         "client_id",
         "client_port",
+        "committed_head",
         "connection_id",
         "is_known",
         "last_used_ms",
@@ -130,6 +131,8 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         """The client id of a request that it has sent."""
         self.name = ""
         """The API of the request that is served in a lane, for the log of stalls."""
+        self.committed_head = 0
+        """The bytes of the last OffsetCommit request before its partitions, for the lane of OffsetCommit."""
         self.produced_head = 0
         """The bytes of the last Produce request before its records, for the lane of Produce."""
         self.last_used_ms = 0.0

@@ -147,10 +147,14 @@ class OffsetStore:
             record_offset,
         )
         if producer_id == NO_PRODUCER_ID:
-            _put(self._by_group, group_id, topic, partition, committed)
+            self.put_committed(group_id, topic, partition, committed)
             return
         _put(self._pending.setdefault(producer_id, {}), group_id, topic, partition, committed)
         self._open_transactions.setdefault(group_id, set()).add(producer_id)
+
+    def put_committed(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
+        """Stores a commit that is not part of a transaction."""
+        _put(self._by_group, group_id, topic, partition, committed)
 
     def remove(self, group_id: str, topic: str, partition: int) -> None:
         """Removes an offset, also from open transactions."""

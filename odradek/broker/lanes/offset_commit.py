@@ -1,0 +1,225 @@
+"""The lane of OffsetCommit (8): a member of a classic group commits up to 16 partitions of one topic.
+
+Versions: 8 and later. Serves commits without metadata whose record batch is durable as soon as it is appended: the
+partition of ``__consumer_offsets`` has no followers, and no configuration asks for syncs. Leaves to the general path:
+consumer groups, groups without members, compressed offsets, denied clients, and every error.
+
+Owns: the requests that it has learned, by the bytes before their partitions, with their record batches. Source:
+``api/offset_commit.py``, ``groups/offsets/commit.py``.
+"""
+
+from collections.abc import Sequence
+from struct import Struct
+from struct import error as struct_error
+
+from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.messages.group_records import OffsetCommitValue
+from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
+from odradek.protocol.records.batch import ATTRIBUTES_POSITION, BASE_TIMESTAMP_POSITION, CRC_POSITION, UINT32
+from odradek.protocol.records.checksum import crc32c
+from odradek.protocol.records.compression import CompressionType
+from odradek.protocol.security.acl import AclOperation, AclResourceType
+
+from ..coordinator.batches import batch_of
+from ..dispatch.lane import Answering, Lane, only_part
+from ..dispatch.route import Route
+from ..groups.classic.group import GroupState
+from ..groups.offsets.commit import NO_RETENTION, validate_committer
+from ..groups.offsets.partition_offsets import NO_TIMESTAMP, CommittedOffset
+from ..groups.offsets.store import offset_commit_record
+from ..metadata.image.image import MetadataImage, TopicImage
+from ..network.connection import Connection
+from .parts import LaneParts
+
+FLEXIBLE_SINCE = 8
+BY_ID_SINCE = 10
+MOST_PARTITIONS = 16
+LEARNED = 1024
+"""The most requests that are learned, each of some KB; then all are forgotten, since clients could fill the memory."""
+PARTITION = Struct(">iqiBB")
+"""Index, offset, leader epoch, the length of the metadata (null or empty), no tagged fields."""
+EMPTY = (b"\0\0", b"\1\0")
+"""Metadata and tagged fields of a partition."""
+END = b"\0\0"
+"""No tagged fields of topic and request."""
+CORRELATION_ID = slice(4, 8)
+TIMES = Struct(">qq")
+OFFSET_AND_EPOCH = Struct(">qi")
+TIME = Struct(">q")
+TIME_AFTER = OFFSET_AND_EPOCH.size + 1
+"""Where the commit time of a stored value begins, after offset, leader epoch and an empty text."""
+MARK = 0x1122334455667700
+MARKED_EPOCH = 0x12345678
+RENEWS = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
+"""The states in which a commit renews the member's session."""
+
+
+class Batch:
+    """The record batch of a commit, with the places of its numbers, and the answer around the correlation id."""
+
+    __slots__ = ("_places", "_template", "answer")
+
+    def __init__(self, template: bytes, places: Sequence[int], answer: tuple[bytes, bytes]) -> None:
+        """``places``: of the offset of each record."""
+        self._template = template
+        self._places = places
+        self.answer = answer
+
+    def encoded(self, commits: Sequence[tuple[int, int]], now_ms: int) -> bytes:
+        """The batch with these offsets and leader epochs."""
+        batch = bytearray(self._template)
+        TIMES.pack_into(batch, BASE_TIMESTAMP_POSITION, now_ms, now_ms)
+        for place, (offset, leader_epoch) in zip(self._places, commits, strict=True):
+            OFFSET_AND_EPOCH.pack_into(batch, place, offset, leader_epoch)
+            TIME.pack_into(batch, place + TIME_AFTER, now_ms)
+        UINT32.pack_into(batch, CRC_POSITION, crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]))
+        return bytes(batch)
+
+
+class Learned:
+    """A request without its partitions. ``end``: where the number of partitions stands."""
+
+    __slots__ = ("batches", "end", "image", "request", "topic")
+
+    def __init__(self, end: int, request: OffsetCommitRequest, topic: TopicImage, image: MetadataImage) -> None:
+        self.end = end
+        self.request = request
+        self.topic = topic
+        self.image = image
+        self.batches: dict[tuple[int, ...], Batch] = {}
+        """By the indexes of the partitions."""
+
+
+def offset_commit_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane | None:
+    """The lane of one version."""
+    if route.version < FLEXIBLE_SINCE:
+        return None
+    groups, metadata, authorizer, clock_ms = parts.groups, parts.metadata, parts.authorizer, parts.clock_ms
+    learned: dict[bytes, Learned] = {}
+
+    def learn(frame: memoryview) -> Learned | None:
+        found = _learn(route, frame, metadata.image)
+        if found is not None:
+            if len(learned) >= LEARNED:
+                learned.clear()
+            learned[bytes(frame[8 : found.end])] = found
+        return found
+
+    def serve(connection: Connection, frame: memoryview) -> bool:
+        at = connection.committed_head
+        known = learned.get(bytes(frame[8:at])) if at else None
+        if known is None or known.image is not metadata.image:
+            known = learn(frame)
+            if known is None:
+                return False
+            at = connection.committed_head = known.end
+        commits = _commits(frame, at)
+        if commits is None:
+            return False
+        request, topic = known.request, known.topic
+        group_id = request.group_id
+        if authorizer is not None:
+            principal, host = connection.principal, connection.client_host
+            if not authorizer.allows(principal, host, AclOperation.READ, AclResourceType.GROUP, group_id):
+                return False
+            if not authorizer.allows(principal, host, AclOperation.READ, AclResourceType.TOPIC, topic.name):
+                return False
+        shard = groups.ready_shard(group_id)
+        group = None if shard is None else shard.core.groups.get(group_id)
+        if shard is None or group is None or not shard.stores_at_once():
+            return False
+        member = group.members.get(request.member_id)
+        if member is None:
+            return False
+        indexes = tuple([index for index, *_ in commits])
+        now_ms = clock_ms()
+        try:
+            validate_committer(
+                group, request.member_id, request.group_instance_id, request.generation_id_or_member_epoch
+            )
+            batch = known.batches.get(indexes) or _add_batch(route, known, indexes)
+            if batch is None:
+                return False
+            offset = shard.append_batch(batch.encoded([commit[1:3] for commit in commits], now_ms), now_ms)
+        except KafkaError:
+            return False
+        if group.state in RENEWS:
+            shard.set_timer(member.session_timer)
+        store = shard.core.offsets
+        for index, committed, leader_epoch, _, _ in commits:
+            store.put_committed(
+                group_id,
+                topic.name,
+                index,
+                CommittedOffset(committed, leader_epoch, "", now_ms, NO_TIMESTAMP, topic.topic_id, offset),
+            )
+            offset += 1
+        shard.core.counts.offset_commits += len(commits)
+        head, tail = batch.answer
+        answering(connection, [b"".join((head, frame[CORRELATION_ID], tail))], len(commits))
+        return True
+
+    return serve
+
+
+def _commits(frame: memoryview, at: int) -> list[tuple[int, int, int, int, int]] | None:
+    """The partitions of a request; None if it has others than those that this lane serves."""
+    try:
+        count = frame[at] - 1
+        at += 1
+        end = at + count * PARTITION.size
+        if not 0 < count <= MOST_PARTITIONS or frame[end:] != END:
+            return None
+        commits = list(PARTITION.iter_unpack(frame[at:end]))
+    except (IndexError, struct_error):
+        return None
+    if any([length > 1 or tags for *_, length, tags in commits]):
+        return None
+    return commits
+
+
+def _learn(route: Route, frame: memoryview, image: MetadataImage) -> Learned | None:
+    try:
+        request, end = route.decode(frame, route.decode_head(frame)[2])
+    except ProtocolError:
+        return None
+    if len(request.topics) != 1 or request.retention_time_ms != NO_RETENTION or end != len(frame):
+        return None
+    asked = request.topics[0]
+    by_id = route.version >= BY_ID_SINCE
+    topic = image.topics_by_id.get(asked.topic_id) if by_id else image.topics_by_name.get(asked.name)
+    count = len(asked.partitions)
+    head = len(frame) - len(END) - count * PARTITION.size - 1
+    if topic is None or head <= 8 or frame[head] != count + 1:
+        return None
+    request.topics = []
+    return Learned(head, request, topic, image)
+
+
+def _add_batch(route: Route, known: Learned, indexes: tuple[int, ...]) -> Batch | None:
+    """The batch of these partitions, from now on in ``known``. None if one is unknown or named twice."""
+    topic = known.topic
+    if len(set(indexes)) < len(indexes) or any([index not in topic.partitions for index in indexes]):
+        return None
+    records = [
+        offset_commit_record(
+            known.request.group_id,
+            topic.name,
+            index,
+            OffsetCommitValue(MARK + at, MARKED_EPOCH, "", MARK, topic_id=topic.topic_id),
+        )
+        for at, index in enumerate(indexes)
+    ]
+    template = batch_of(records, None, 0, CompressionType.NONE)
+    places = [template.find(OFFSET_AND_EPOCH.pack(MARK + at, MARKED_EPOCH)) for at in range(len(indexes))]
+    if any([TIME.pack(MARK) != template[place + TIME_AFTER : place + TIME_AFTER + TIME.size] for place in places]):
+        return None
+    answered = [OffsetCommitResponse.OffsetCommitResponsePartition(index) for index in indexes]
+    response = OffsetCommitResponse(
+        topics=[OffsetCommitResponse.OffsetCommitResponseTopic(topic.name, topic.topic_id, answered)]
+    )
+    encoded = only_part(route.encode(response, 0))
+    if len(known.batches) >= MOST_PARTITIONS:
+        known.batches.clear()
+    batch = known.batches[indexes] = Batch(template, places, (encoded[:4], encoded[8:]))
+    return batch
