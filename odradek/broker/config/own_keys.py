@@ -133,6 +133,14 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "importance": "LOW",
             "what": "The maximum memory for the elements of all large requests together; further ones wait in turn.",
         },
+        "odradek.request.lanes.enable": {
+            "type": "BOOLEAN",
+            "default": "true",
+            "validator": None,
+            "importance": "LOW",
+            "what": "Whether small requests of common shapes are served on a shorter path. The answers are the same."
+            " Set it to false to find out whether a fault is in that path.",
+        },
     }
 )
 """Key -> its definition (``definition.KeyDefinition``); ``what`` is the sentence for docs/configuration.md.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from math import inf
 from time import perf_counter_ns, thread_time_ns
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import Result, Steps
@@ -19,10 +19,10 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.security.acl import ANONYMOUS
 from odradek.protocol.security.canonical_host import network_of
 
+from ..network.response_writer import Part
 from ..quotas.client_quota import ClientQuota, QuotaSensor
 from ..quotas.client_quotas import ClientQuotas
 from ..quotas.sensors import SensorOwner
-from .request import RequestContext
 from .route import ForwardingRoute, Route
 
 if TYPE_CHECKING:
@@ -40,6 +40,26 @@ class Mutable(Protocol):
         """Serves no further request of the connection for ``mute_ms``."""
 
 
+class Charged(Protocol):
+    """A request, and who has sent it."""
+
+    @property
+    def api_key(self) -> int:
+        """The API."""
+
+    @property
+    def principal(self) -> str:
+        """``Type:name``."""
+
+    @property
+    def client_id(self) -> str | None:
+        """The client's id."""
+
+    @property
+    def client_host(self) -> str:
+        """The client's address."""
+
+
 class Charging:
     """Charges the requests of one broker."""
 
@@ -51,7 +71,7 @@ class Charging:
         self.now_ms = now_ms
         self.clock_ns = clock_ns
 
-    def begin(self, context: RequestContext, size: int) -> "Charge":
+    def begin(self, context: Charged, size: int) -> "Charge":
         """The charge of a request that begins now. ``size``: of its frame, in bytes."""
         return Charge(self, context, size)
 
@@ -59,7 +79,7 @@ class Charging:
 class Charge:
     """The cost of one request, and the throttle time that follows from it."""
 
-    def __init__(self, charging: Charging, context: RequestContext, size: int) -> None:
+    def __init__(self, charging: Charging, context: Charged, size: int) -> None:
         self._charging = charging
         self._quotas = charging.quotas
         self._user = context.principal.partition(":")[2]
@@ -187,6 +207,18 @@ class Charge:
             response = copy(response)  # handlers may use one object for several answers
             response.throttle_time_ms = self._mute_ms
         return response
+
+    def settle_encoded(self, route: Route, parts: list[Part] | None) -> list[Part] | None:
+        """:meth:`settle` for the answer of a lane, which is encoded already; None if the request gets no answer."""
+        self._charge(route.api_key, parts is None)
+        self._throttle_ms, self._meter = self._mute_ms, route.meter
+        if not self._mute_ms or parts is None:
+            return parts
+        answer = b"".join(cast("list[bytes]", parts))
+        response = route.decode_answer(memoryview(answer)[4:])
+        response.throttle_time_ms = self._mute_ms
+        throttled: list[Part] = route.encode(response, int.from_bytes(answer[4:8], "big"))
+        return throttled
 
     def mute(self, connection: Mutable) -> None:
         """Mutes the connection if there is a throttle time. Call it after encoding the answer and before sending it."""

@@ -26,7 +26,7 @@ from ..config.server_config import ServerConfig
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
 from ..timers.stall_report import RequestSeen, Served, seen
-from .lane import Keep, SentAnswers
+from .lane import Answering, Keep, SentAnswers, unless
 from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
 from .request_in_service import FaultyFrame, RequestInService, answer_failure
 from .route import UNDECODED, ForwardingRoute, Route, skip_body, whole_frame
@@ -71,7 +71,7 @@ class Dispatcher:
         self._forward: Handler | None = None
         self._forwarded_versions: Callable[[], Mapping[int, tuple[int, int]]] = dict
         self._guard: Callable[[int, Handler], Handler] | None = None
-        self._intercepts: list[Callable[[int, Handler], Handler]] = []
+        self._intercepts: list[tuple[Callable[[int, Handler], Handler], Callable[[], bool]]] = []
         self._metering = metering
         self._last: Served | None = None
         self._charging: Charging | None = None
@@ -92,16 +92,22 @@ class Dispatcher:
         """
         self._guard = guard
 
-    def intercept(self, intercept: Callable[[int, Handler], Handler]) -> None:
+    def intercept(
+        self, intercept: Callable[[int, Handler], Handler], is_intercepting: Callable[[], bool] = lambda: True
+    ) -> None:
         """Wraps each handler: ``intercept(api_key, handler)`` returns the handler to call instead.
 
-        It wraps the guard and earlier interceptors too. Call it before the first request.
+        It wraps the guard and earlier interceptors too. Lanes serve requests while ``is_intercepting`` returns False.
+        Call it before the first request.
         """
-        self._intercepts.append(intercept)
+        self._intercepts.append((intercept, is_intercepting))
 
     def charge_with(self, charging: "Charging | None") -> None:
         """Charges requests to the quotas of their clients from now on; None if there are no quotas."""
         self._charging = charging
+        for route in self._routes.values():
+            if route.lane is not None and self._lanes is not None:
+                self._add_lane(self._lanes, route)
 
     def forward(
         self, api_keys: frozenset[int], versions: Callable[[], Mapping[int, tuple[int, int]]], handle: Handler
@@ -129,11 +135,7 @@ class Dispatcher:
             meter.requests += 1
             meter.request_bytes += size
         lane, keep = route.lane, None
-        if (
-            lane is not None
-            and (connection.is_known or route.api_key == ApiKey.API_VERSIONS)
-            and self._charging is None
-        ):
+        if lane is not None and (connection.is_known or route.api_key == ApiKey.API_VERSIONS):
             connection.last_used_ms = self._time_s() * 1000
             self._last = connection
             connection.name = route.name
@@ -229,7 +231,7 @@ class Dispatcher:
         handle = self._instead.get(api_key) or handler(api_key)
         if self._guard is not None:
             handle = self._guard(api_key, handle)
-        for intercept in self._intercepts:
+        for intercept, _ in self._intercepts:
             handle = intercept(api_key, handle)
         return self._added(kind, Route(description, version, decode, handle))
 
@@ -237,17 +239,26 @@ class Dispatcher:
         self._routes[kind] = route
         if self._metering is not None:
             self._metering.measure(route)
-        if self._lanes is not None and not self._intercepts and route.api_key not in self._instead:
+        if self._lanes is not None and route.api_key not in self._instead:
             self._add_lane(self._lanes, route)
         return route
 
     def _add_lane(self, lanes: "Lanes", route: Route) -> None:
-        if self._metering is None:
-            route.lane = lanes.lane_of(route, SentAnswers())
-            return
-        counted = self._metering.lane_answers(route)
-        lane = lanes.lane_of(route, counted)
-        route.lane = None if lane is None else counted.timed(lane)
+        answers = None if self._metering is None else self._metering.lane_answers(route)
+        answering: Answering = SentAnswers() if answers is None else answers
+        charged = None
+        if self._charging is not None:
+            from .charged_lane import ChargedAnswers  # only for clients with quotas
+
+            answering = charged = ChargedAnswers(self._charging, route, answering)
+        lane = lanes.lane_of(route, answering, is_charged=charged is not None)
+        if lane is not None and charged is not None:
+            lane = charged.charging(lane)
+        if lane is not None and answers is not None:
+            lane = answers.timed(lane)
+        for _, is_intercepting in self._intercepts:
+            lane = None if lane is None else unless(is_intercepting, lane)
+        route.lane = lane
 
     def _forwarding_route(self, kind: int, api_key: int, version: int) -> Route | None:
         versions = self._forwarded_versions().get(api_key)

@@ -53,8 +53,8 @@ class Answering(Protocol):
 class Lanes(Protocol):
     """Makes the lanes of a broker."""
 
-    def lane_of(self, route: Route, answering: Answering) -> Lane | None:
-        """The lane of one version of an API; None if there is none."""
+    def lane_of(self, route: Route, answering: Answering, *, is_charged: bool) -> Lane | None:
+        """The lane of one version of an API; None if there is none. ``is_charged``: whether clients have quotas."""
 
 
 def _send(connection: Connection, parts: list[Part] | None) -> None:
@@ -134,6 +134,15 @@ class CountedAnswers:
             return lane(connection, frame)
 
         return serve
+
+
+def unless(is_intercepting: Callable[[], bool], lane: Lane) -> Lane:
+    """The lane, which leaves every request to the general path while ``is_intercepting`` returns True."""
+
+    def serve(connection: Connection, frame: memoryview) -> bool | Keep:
+        return False if is_intercepting() else lane(connection, frame)
+
+    return serve
 
 
 def only_part(parts: Sequence[Any]) -> bytes:

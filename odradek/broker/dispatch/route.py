@@ -92,6 +92,13 @@ class Route:
         """The function that counts the error codes of a response."""
         return meters.errors_of(self.name, self.response_version).count
 
+    def decode_answer(self, answer: memoryview) -> Any:
+        """Decodes a response, without the size of its frame. Its header must have no tagged fields. Raises
+        ProtocolError."""
+        head = CORRELATION_ID_BYTES + response_header_version(self.api_key, self.version)
+        body, _ = decoder(self._description.response_class(), self.version)(answer, head)
+        return body
+
     # For large requests and responses; created on first use.
 
     @property
@@ -145,9 +152,7 @@ class ForwardingRoute(Route):
 
     def message(self, response: bytes) -> Any:
         """Decodes a response. Its header must have no tagged fields. Raises ProtocolError."""
-        head = CORRELATION_ID_BYTES + response_header_version(self.api_key, self.version)
-        body, _ = decoder(self._description.response_class(), self.version)(memoryview(response), head)
-        return body
+        return self.decode_answer(memoryview(response))
 
     def _encode_either(self, response: Any, correlation_id: int) -> list[Any]:
         if isinstance(response, bytes):

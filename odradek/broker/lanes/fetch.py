@@ -122,7 +122,7 @@ def fetch_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane | N
             correlation_id, client_id_length = CLIENT_ID_LENGTH.unpack_from(frame)
             at = 11 + client_id_length
             *replica_id, max_wait_ms, min_bytes, max_bytes, isolation, session_id, epoch = head.unpack_from(frame, at)
-            if frame[at - 1] or (replica_id and replica_id[0] != CONSUMER):
+            if frame[at - 1] or (replica_id and replica_id[0] != CONSUMER) or not bytes(frame[10 : at - 1]).isascii():
                 return False
             at += head.size
             wanted: SessionPartition | None = None

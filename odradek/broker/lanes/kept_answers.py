@@ -102,6 +102,8 @@ def keeping_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane:
             nonlocal kept_bytes
             if valid_for is not began_with or metadata.image is not image or not may_be_kept(response):
                 return
+            if getattr(response, "throttle_time_ms", 0):
+                return  # the client of this request is over a quota
             whole = only_part(encoded)
             kept_bytes += len(whole) + LONGEST_FRAME
             if kept_bytes > MOST_BYTES:

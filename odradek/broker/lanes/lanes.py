@@ -31,10 +31,10 @@ class BrokerLanes:
     def __init__(self, parts: LaneParts) -> None:
         self._parts = parts
 
-    def lane_of(self, route: Route, answering: Answering) -> Lane | None:
-        """The lane of one version of an API; None if there is none."""
+    def lane_of(self, route: Route, answering: Answering, *, is_charged: bool) -> Lane | None:
+        """The lane of one version of an API; None if there is none. ``is_charged``: whether clients have quotas."""
         place = LANES.get(route.api_key)
-        if place is None:
+        if place is None or (is_charged and route.api_key == ApiKey.FETCH):  # a quota decides what a Fetch reads
             return None
         make: MakeLane = getattr(import_module(f".{place[0]}", __package__), place[1])
         return make(self._parts, route, answering)

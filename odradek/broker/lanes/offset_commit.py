@@ -173,7 +173,7 @@ def _commits(frame: memoryview, at: int) -> list[tuple[int, int, int, int, int]]
         commits = list(PARTITION.iter_unpack(frame[at:end]))
     except (IndexError, struct_error):
         return None
-    if any([length > 1 or tags for *_, length, tags in commits]):
+    if any(length > 1 or tags for *_, length, tags in commits):
         return None
     return commits
 
@@ -199,7 +199,7 @@ def _learn(route: Route, frame: memoryview, image: MetadataImage) -> Learned | N
 def _add_batch(route: Route, known: Learned, indexes: tuple[int, ...]) -> Batch | None:
     """The batch of these partitions, from now on in ``known``. None if one is unknown or named twice."""
     topic = known.topic
-    if len(set(indexes)) < len(indexes) or any([index not in topic.partitions for index in indexes]):
+    if len(set(indexes)) < len(indexes) or any(index not in topic.partitions for index in indexes):
         return None
     records = [
         offset_commit_record(
@@ -212,7 +212,7 @@ def _add_batch(route: Route, known: Learned, indexes: tuple[int, ...]) -> Batch 
     ]
     template = batch_of(records, None, 0, CompressionType.NONE)
     places = [template.find(OFFSET_AND_EPOCH.pack(MARK + at, MARKED_EPOCH)) for at in range(len(indexes))]
-    if any([TIME.pack(MARK) != template[place + TIME_AFTER : place + TIME_AFTER + TIME.size] for place in places]):
+    if any(TIME.pack(MARK) != template[place + TIME_AFTER : place + TIME_AFTER + TIME.size] for place in places):
         return None
     answered = [OffsetCommitResponse.OffsetCommitResponsePartition(index) for index in indexes]
     response = OffsetCommitResponse(

@@ -25,10 +25,12 @@ def own_clock(loop: asyncio.AbstractEventLoop) -> Loop:
 class Surroundings:
     """Where a broker reads files and clocks. ``files`` returns the file layer of a directory; ``clock_ms`` reads the
     wall clock (ms since the epoch); ``timer_loop`` gives the clock and the wake-ups of timers. ``intercept`` gets an
-    API key and its handler, and returns what serves its requests.
+    API key and its handler, and returns what serves its requests; it may be left out while ``is_intercepting`` returns
+    False.
     """
 
     files: Callable[[Path], Files] = ReservedFiles
     clock_ms: Callable[[], int] = clock_ms
     timer_loop: Callable[[asyncio.AbstractEventLoop], Loop] = own_clock
     intercept: Callable[[int, Handler], Handler] | None = None
+    is_intercepting: Callable[[], bool] = lambda: True

@@ -155,7 +155,7 @@ def wire(
     )
     metering = None if metrics is None else metrics.metering
     for_handlers: AllParts = broker
-    lanes = BrokerLanes(
+    lanes: BrokerLanes | None = BrokerLanes(
         LaneParts(
             broker=broker,
             metadata=metadata,
@@ -169,9 +169,11 @@ def wire(
             topic_meters=topic_meters,
         )
     )
+    if not config.get_boolean("odradek.request.lanes.enable"):
+        lanes = None
     dispatcher = Dispatcher(for_handlers, timers.time_s, configs.current, clock_ms, metering, lanes)
     if surroundings.intercept is not None:
-        dispatcher.intercept(surroundings.intercept)
+        dispatcher.intercept(surroundings.intercept, surroundings.is_intercepting)
     role.route(broker, dispatcher)
     guard_requests(config, broker, control, dispatcher)
     if read_only is not None:

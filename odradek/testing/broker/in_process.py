@@ -274,12 +274,18 @@ class InProcessBroker(Inspection):
 
     def _server(self, config: ServerConfig) -> BrokerServer:
         clock = self._clock
-        surroundings = Surroundings(self._disk.files_for, clock.clock_ms, clock.timer_loop, self._intercept)
+        surroundings = Surroundings(
+            self._disk.files_for, clock.clock_ms, clock.timer_loop, self._intercept, self._is_intercepting
+        )
         return BrokerServer(config, surroundings=surroundings)
 
     def _intercept(self, api_key: int, handle: Handler) -> Handler:
         """Wraps a handler with faults, then with the recorder: recordings have the answers that faults have changed."""
         return self.recorder.intercept(api_key, self.faults.intercept(api_key, handle))
+
+    def _is_intercepting(self) -> bool:
+        """Whether a fault or a recording needs the messages of requests."""
+        return self.faults.are_set or self.recorder.is_recording
 
     def _forget_data(self) -> None:
         """Moves the data aside and removes it on a thread: a disk may take 30 ms for it, and the next broker need not

@@ -157,6 +157,11 @@ class Faults:
         """The faults that were not removed, in the order in which they were added."""
         return iter([fault for _, _, fault, _ in self._faults])
 
+    @property
+    def are_set(self) -> bool:
+        """Whether there are any."""
+        return bool(self._faults)
+
     def intercept(self, api_key: int, handle: Handler) -> Handler:
         """Wraps the handler of an API so that faults apply to its requests. Without faults it costs one comparison."""
 

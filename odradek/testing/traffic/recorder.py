@@ -36,6 +36,11 @@ class Recorder:
         self._recordings: tuple[Traffic, ...] = ()
         self._connections: dict[tuple[int, int], int] = {}
 
+    @property
+    def is_recording(self) -> bool:
+        """Whether a recording is under way."""
+        return bool(self._recordings)
+
     @contextmanager
     def record(self, max_bytes: int = MAX_BYTES) -> Iterator[Traffic]:
         """Records during a ``with`` block; yields the recording."""
