@@ -20,6 +20,8 @@ from ..log.log import Log
 logger = logging.getLogger(__name__)
 
 UNIQUE_BYTES = 16
+LOOKS_A_STEP = 512
+"""The logs without files to remove that are looked at in one step: 0.15 us each."""
 
 
 class DirectoryRemoval:
@@ -62,7 +64,11 @@ class DirectoryRemoval:
         """
         self._due.add((), [path for due_ms, path in self._waiting if due_ms <= now_ms])
         self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
-        for log in logs:
-            self._due.add(log.log_files.removals.take_due(now_ms) if log.failure is None else (), ())
-            yield
+        for count, log in enumerate(logs, 1):
+            removals = log.log_files.removals
+            if removals and log.failure is None:
+                self._due.add(removals.take_due(now_ms), ())
+                yield
+            elif not count % LOOKS_A_STEP:
+                yield
         return self._due
