@@ -142,14 +142,7 @@ def _serve(
     limits = _limits(broker, request, context)
 
     def answer(read: FetchRead) -> None:
-        topics: list[FetchableTopicResponse] = []
-        named = in_order(changed_reads(fetch, read.reads))
-        add_by_topic(topics, named)
-        response = _response(broker, fetch, read, topics, context)
-        meters = broker.topic_meters
-        if meters is not None and read.follower is None and response.responses is topics:  # else a quota holds it back
-            meters.fetched(named)
-        reply(response)
+        answer_read(broker, fetch, read, context, reply)
 
     def answer_or_wait(read: FetchRead, read_again: ReadAgain) -> None:
         wait = _wait(broker, request, limits, fetch, read, read_again)
@@ -169,6 +162,20 @@ def _serve(
         read_partitions(broker.partitions, fetch.partitions, limits),
         lambda: answer(read_partitions(broker.partitions, fetch.partitions, second_read(limits))),
     )
+
+
+def answer_read(
+    broker: RecordParts, fetch: FetchContext, read: FetchRead, context: RequestContext, reply: Reply[FetchResponse]
+) -> None:
+    """Answers with what was read."""
+    topics: list[FetchableTopicResponse] = []
+    named = in_order(changed_reads(fetch, read.reads))
+    add_by_topic(topics, named)
+    response = _response(broker, fetch, read, topics, context)
+    meters = broker.topic_meters
+    if meters is not None and read.follower is None and response.responses is topics:  # else a quota holds it back
+        meters.fetched(named)
+    reply(response)
 
 
 def _response(

@@ -11,7 +11,7 @@ from odradek.protocol.errors import ProtocolError
 from ..network.connection import Connection
 from ..network.response_writer import Part
 from .charge import Charge, Charging
-from .lane import NO_FAILURES, Answering, Keep, Lane
+from .lane import NO_FAILURES, Answering, Keep, Lane, PostponedAnswering
 from .route import Route
 
 
@@ -51,6 +51,10 @@ class ChargedAnswers:
             parts = charge.settle_encoded(self._route, parts)
             charge.mute(connection)
         self._answering(connection, parts, successes, failures)
+
+    def postponed(self) -> PostponedAnswering:
+        """Never called: lanes that postpone answers are not used if clients have quotas."""
+        raise AssertionError("a lane with charges postpones no answer")
 
     def count(self, response: Any) -> tuple[int, dict[int, int]]:
         """The error codes in a response (:meth:`.lane.Answering.count`)."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..network.connection import Connection
 from ..network.response_writer import Part
+from .request_in_service import RequestInService
 from .route import Route
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ IN_PIECES_BYTES = 64 * 1024
 """A larger answer is sent at the speed of its reader."""
 
 
-class Answering(Protocol):
-    """Sends the answers of a lane."""
+class Sending(Protocol):
+    """Sends answers of a lane."""
 
     def __call__(
         self,
@@ -43,7 +44,21 @@ class Answering(Protocol):
         failures: dict[int, int] = NO_FAILURES,
     ) -> None:
         """Sends the parts of a frame; None if the client wants no answer. ``successes``, ``failures``: as
-        :meth:`count`."""
+        :meth:`Answering.count`."""
+
+
+class PostponedAnswering(Sending, Protocol):
+    """Sends one answer of a lane, later."""
+
+    def hand_over(self, context: RequestInService) -> None:
+        """Lets the general path answer the request instead, with this context."""
+
+
+class Answering(Sending, Protocol):
+    """Sends the answers of a lane."""
+
+    def postponed(self) -> PostponedAnswering:
+        """For the answer to the request that the lane serves now, which waits."""
 
     def count(self, response: Any) -> tuple[int, dict[int, int]]:
         """How many error codes in a response are 0, and code -> how often it occurs for the others. (0, nothing)
@@ -82,6 +97,13 @@ class SentAnswers:
         else:
             _send(connection, parts)
 
+    def postponed(self) -> "SentAnswers":
+        """Itself: nothing is measured."""
+        return self
+
+    def hand_over(self, context: RequestInService) -> None:
+        """Does nothing: nothing is measured."""
+
     def count(self, response: Any) -> tuple[int, dict[int, int]]:
         """Nothing."""
         return 0, NO_FAILURES
@@ -113,12 +135,13 @@ class CountedAnswers:
         served.ns += ns
         served.buckets[(ns // 1000).bit_length()] += 1  # Times.note, without its call
         self._waiting.answering = meter
-        if parts is not None:
-            meter.response_bytes += sum(map(len, parts))
-            meter.successes += successes
-            for code, count in failures.items():
-                meter.failures[code] = meter.failures.get(code, 0) + count
+        _count(meter, parts, successes, failures)
         _send(connection, parts)
+
+    def postponed(self) -> "CountedLater":
+        """Notes that the lane has returned before the answer (:func:`.metering.return_counter`)."""
+        self._meter.worked.note(perf_counter_ns() - self._begun_ns)
+        return CountedLater(self._meter, self._waiting, self._begun_ns)
 
     def count(self, response: Any) -> tuple[int, dict[int, int]]:
         """The error codes in a response."""
@@ -134,6 +157,43 @@ class CountedAnswers:
             return lane(connection, frame)
 
         return serve
+
+
+class CountedLater:
+    """Sends one answer that has waited, and counts it."""
+
+    __slots__ = ("_begun_ns", "_meter", "_waiting")
+
+    def __init__(self, meter: "ApiMeter", waiting: "Waiting", begun_ns: int) -> None:
+        self._meter = meter
+        self._waiting = waiting
+        self._begun_ns = begun_ns
+
+    def __call__(
+        self,
+        connection: Connection,
+        parts: list[Part] | None,
+        successes: int = 1,
+        failures: dict[int, int] = NO_FAILURES,
+    ) -> None:
+        """Counts an answer and sends it."""
+        meter = self._meter
+        meter.answered.note(perf_counter_ns() - self._begun_ns)
+        self._waiting.answering = meter
+        _count(meter, parts, successes, failures)
+        _send(connection, parts)
+
+    def hand_over(self, context: RequestInService) -> None:
+        """Lets the general path count the answer: the context's handler has returned before it."""
+        context.begun_ns = -self._begun_ns
+
+
+def _count(meter: "ApiMeter", parts: list[Part] | None, successes: int, failures: dict[int, int]) -> None:
+    if parts is not None:
+        meter.response_bytes += sum(map(len, parts))
+        meter.successes += successes
+        for code, count in failures.items():
+            meter.failures[code] = meter.failures.get(code, 0) + count
 
 
 def unless(is_intercepting: Callable[[], bool], lane: Lane) -> Lane:

@@ -1,12 +1,14 @@
 """The lane of Fetch (1): one partition, read by a consumer.
 
-Versions: 12 and later. Serves requests with one partition, without a session or in a session of one partition, that are
-answered at once: with records up to a small size, or without any. Leaves to the general path: followers, consumers with
-a rack, requests that wait, open or close a session, aborted transactions, large reads, denied clients, and every error.
+Versions: 12 and later. Serves requests with one partition, without a session or in a session of one partition, at once
+or after a wait for records. Leaves to the general path: followers, consumers with a rack, requests that open or close a
+session, aborted transactions, large reads, denied clients, and every error.
 
 Owns: the partitions that it has learned, by their topic in the request and their index. Source: ``api/fetch.py``.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
 from struct import Struct
 from struct import error as struct_error
 from typing import Any
@@ -15,10 +17,14 @@ from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
-from ..dispatch.lane import Answering, Lane, only_part
+from ..api.fetch import answer_read
+from ..dispatch.lane import Answering, Lane, PostponedAnswering, Sending, only_part
+from ..dispatch.request_in_service import RequestInService
 from ..dispatch.route import Route
-from ..fetch.partition_read import READ_COMMITTED
-from ..fetch.session import FINAL_EPOCH, NO_SESSION_ID, FetchSession, SessionPartition
+from ..fetch.partition_read import READ_COMMITTED, FetchLimits
+from ..fetch.read import read_partitions
+from ..fetch.session import FINAL_EPOCH, NO_SESSION_ID, FetchContext, FetchSession, SessionPartition
+from ..fetch.wait import FetchWait
 from ..network.connection import Connection
 from ..network.response_writer import Part
 from ..replicas.partition import Partition
@@ -34,14 +40,23 @@ CLIENT_ID_LENGTH = Struct(">4xIh")
 PARTITION = Struct(">BiiqiqiBBBBB")
 """The number of partitions, one partition, and what follows: no tagged fields of partition and topic, no forgotten
 topics, no rack, no tagged fields."""
-END = (0, 0, 1, 1, 0)
-ONE, NONE = 2, 1
-"""The length of an array of one element, and of an empty one, as they are written."""
+ONE = 2
+"""The length of an array of one element, as it is written."""
+ONE_PARTITION = (ONE, 0, 0, 1, 1, 0)
+"""What stands around the partition in :data:`PARTITION`."""
 WITHOUT_TOPICS = b"\x01\x01\x01\x00"
 """The end of a request that changes nothing in its session: no topics, no forgotten topics, no rack, no tagged fields.
 """
 CONSUMER = -1
 TOPIC_ID_BYTES = 16
+NO_TOPIC_ID = bytes(TOPIC_ID_BYTES)
+READ, TOPIC = AclOperation.READ, AclResourceType.TOPIC
+READ_UNCOMMITTED = 0
+Asked = tuple[int, int, int, int, int, FetchSession | None, bytes, list[int]]
+"""Correlation id, longest wait in ms, least and most bytes, isolation level, session, topic, and of the partition:
+index, leader epoch, fetch offset, last fetched epoch, log start offset, most bytes."""
+Read = tuple[bytes, tuple[int, int, int], bool]
+"""Records; high watermark, last stable offset, log start offset; whether there is a list of aborted transactions."""
 SESSION_AT = 7
 """Where the session id begins after the correlation id: after tagged fields, throttle time and error code."""
 
@@ -49,16 +64,28 @@ SESSION_AT = 7
 class Learned:
     """A partition in requests of one version."""
 
-    __slots__ = ("committed_answer", "index", "plain_answer", "successes", "topic")
+    __slots__ = ("committed_answer", "plain_answer", "topic")
 
-    def __init__(
-        self, topic: str, index: int, plain_answer: "RecordsAnswer", committed_answer: "RecordsAnswer"
-    ) -> None:
+    def __init__(self, topic: str, plain_answer: "RecordsAnswer", committed_answer: "RecordsAnswer") -> None:
         """``committed_answer``: with an empty list of aborted transactions; the other one has null."""
         self.topic = topic
-        self.index = index
         self.plain_answer = plain_answer
         self.committed_answer = committed_answer
+
+
+class NothingAnswer:
+    """Makes answers without partitions: nothing has changed in the session."""
+
+    __slots__ = ("_head", "_pack", "_size", "_tail", "successes")
+
+    def __init__(self, encoded: bytes, successes: int) -> None:
+        self._size, self._head, self._tail = encoded[:4], encoded[8 : 8 + SESSION_AT], encoded[8 + SESSION_AT + 4 :]
+        self._pack = Struct(f">4sI{SESSION_AT}si{len(self._tail)}s").pack
+        self.successes = successes
+
+    def encoded(self, correlation_id: int, session_id: int) -> bytes:
+        """The frame of an answer."""
+        return self._pack(self._size, correlation_id, self._head, session_id, self._tail)
 
 
 class RecordsAnswer:
@@ -90,87 +117,42 @@ class RecordsAnswer:
 
 def fetch_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane | None:
     """The lane of one version."""
-    version = route.version
-    if version < OLDEST or parts.fetch_check_crcs:
+    if route.version < OLDEST or parts.fetch_check_crcs:
         return None
-    by_id = version >= BY_ID_SINCE
-    head = Struct(">iiibii" if version >= WITHOUT_REPLICA_ID_SINCE else ">iiiibii")
-    partitions, sessions, meters, clock_ms = parts.partitions, parts.fetch_sessions, parts.topic_meters, parts.clock_ms
-    authorizer, fetch_max_bytes = parts.authorizer, parts.fetch_max_bytes
-    learned: dict[tuple[bytes, int], Learned] = {}
-    nothing = only_part(route.encode(FetchResponse(), 0))
-    nothing_head, nothing_tail = nothing[8 : 8 + SESSION_AT], nothing[8 + SESSION_AT + 4 :]
-    pack_nothing = Struct(f">4sI{SESSION_AT}si{len(nothing_tail)}s").pack
-    nothing_size, nothing_successes = nothing[:4], answering.count(FetchResponse())[0]
+    return FetchLane(parts, route, answering).serve
 
-    def learn(topic: bytes, index: int) -> Learned | None:
-        name = partitions.topic_name(topic) if by_id else str(topic, "utf-8", "replace")
-        if not name or partitions.find(name, index) is None:
-            return None
-        if len(learned) >= LEARNED:
-            learned.clear()
-        no_aborted: tuple[list[Any] | None, ...] = (None, [])
-        plain, committed = (
-            _records_answer(route, answering, topic if by_id else bytes(16), "" if by_id else name, index, aborted)
-            for aborted in no_aborted
-        )
-        found = learned[topic, index] = Learned(name, index, plain, committed)
-        return found
 
-    def serve(connection: Connection, frame: memoryview) -> bool:
-        try:
-            correlation_id, client_id_length = CLIENT_ID_LENGTH.unpack_from(frame)
-            at = 11 + client_id_length
-            *replica_id, max_wait_ms, min_bytes, max_bytes, isolation, session_id, epoch = head.unpack_from(frame, at)
-            if frame[at - 1] or (replica_id and replica_id[0] != CONSUMER) or not bytes(frame[10 : at - 1]).isascii():
-                return False
-            at += head.size
-            wanted: SessionPartition | None = None
-            if frame[at] == ONE:
-                at += 1
-                end = at + TOPIC_ID_BYTES if by_id else at + frame[at]
-                topic = bytes(frame[at if by_id else at + 1 : end])
-                count, index, leader_epoch, offset, last_epoch, start_offset, partition_max, *rest = (
-                    PARTITION.unpack_from(frame, end)
-                )
-                if count != ONE or tuple(rest) != END or end + PARTITION.size != len(frame):
-                    return False
-            elif epoch > 0 and frame[at:] == WITHOUT_TOPICS:
-                index = -1
-            else:
-                return False
-        except (IndexError, struct_error):
+class FetchLane:
+    """The requests of one version."""
+
+    def __init__(self, parts: LaneParts, route: Route, answering: Answering) -> None:
+        self._parts = parts
+        self._route = route
+        self._answering = answering
+        self._by_id = route.version >= BY_ID_SINCE
+        self._head = Struct(">iiibii" if route.version >= WITHOUT_REPLICA_ID_SINCE else ">iiiibii")
+        self._learned: dict[tuple[bytes, int], Learned] = {}
+        self._nothing = NothingAnswer(only_part(route.encode(FetchResponse(), 0)), answering.count(FetchResponse())[0])
+
+    def serve(self, connection: Connection, frame: memoryview) -> bool:
+        """Answers a request now or when there are records (:class:`..dispatch.lane.Lane`)."""
+        asked = self._asked(frame)
+        if asked is None:
             return False
-        session: FetchSession | None = None
-        if epoch > 0:
-            session = sessions.session_of_one(session_id, epoch, by_id)
-            if session is None:
-                return False
-            wanted = next(iter(session.partitions.values()))
-            if index < 0:
-                topic, index = wanted.topic_id if by_id else wanted.topic_name.encode(), wanted.index
-                leader_epoch, offset, last_epoch = (
-                    wanted.current_leader_epoch,
-                    wanted.fetch_offset,
-                    wanted.last_fetched_epoch,
-                )
-                partition_max, start_offset = wanted.max_bytes, wanted.log_start_offset
-            elif wanted.index != index or (wanted.topic_id if by_id else wanted.topic_name.encode()) != topic:
-                return False
-        elif epoch != FINAL_EPOCH or session_id != NO_SESSION_ID:
-            return False
-        known = learned.get((topic, index)) or learn(topic, index)
+        correlation_id, max_wait_ms, min_bytes, max_bytes, isolation, session, topic, wanted = asked
+        index, leader_epoch, offset, last_epoch, start_offset, partition_max = wanted
+        known = self._learned.get((topic, index)) or self._learn(topic, index)
         if known is None:
             return False
-        name = known.topic
-        partition = partitions.find(name, index)
-        if partition is None or partition.copy is not None or (by_id and partition.topic_id != topic):
+        parts, name = self._parts, known.topic
+        partition = parts.partitions.find(name, index)
+        if partition is None or partition.copy is not None or (self._by_id and partition.topic_id != topic):
             return False
-        if authorizer is not None and not authorizer.allows(
-            connection.principal, connection.client_host, AclOperation.READ, AclResourceType.TOPIC, name
+        if parts.authorizer is not None and not parts.authorizer.allows(
+            connection.principal, connection.client_host, READ, TOPIC, name
         ):
             return False
-        max_bytes = min(max_bytes, fetch_max_bytes)
+        max_bytes = min(max_bytes, parts.fetch_max_bytes)
         is_committed = isolation == READ_COMMITTED
         try:
             read = _read(partition, leader_epoch, offset, last_epoch, min(partition_max, max_bytes), is_committed)
@@ -178,37 +160,224 @@ def fetch_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane | N
             return False
         if read is None:
             return False
-        records, offsets, has_list = read
-        if max_wait_ms > 0 and len(records) < min(min_bytes, max_bytes):
-            return False
+        missing_bytes = min(min_bytes, max_bytes) - len(read[0])
         # From here on the request is served.
-        is_named = True
-        if session is not None and wanted is not None:
-            wanted.fetch_offset, wanted.max_bytes, wanted.current_leader_epoch = offset, partition_max, leader_epoch
-            wanted.last_fetched_epoch, wanted.log_start_offset = last_epoch, start_offset
-            wanted.resolved_name, wanted.still = name, None
-            is_named = wanted.must_answer(0, len(records), offsets[0], offsets[2], False)
-            sessions.advance(session, clock_ms())
-        if not is_named:
-            nothing_answer = pack_nothing(nothing_size, correlation_id, nothing_head, session_id, nothing_tail)
-            answering(connection, [nothing_answer], nothing_successes)
+        in_session = None
+        if session is not None:
+            in_session = next(iter(session.partitions.values()))
+            in_session.fetch_offset, in_session.max_bytes, in_session.current_leader_epoch = (
+                offset,
+                partition_max,
+                leader_epoch,
+            )
+            in_session.last_fetched_epoch, in_session.log_start_offset = last_epoch, start_offset
+            in_session.resolved_name, in_session.still = name, None
+            parts.fetch_sessions.advance(session, parts.clock_ms())
+        if max_wait_ms > 0 and missing_bytes > 0:
+            want = in_session or SessionPartition(
+                topic if self._by_id else NO_TOPIC_ID,
+                "" if self._by_id else name,
+                index,
+                offset,
+                partition_max,
+                leader_epoch,
+                last_epoch,
+            )
+            want.resolved_name = name
+            waiting = WaitingFetch(self, connection, correlation_id, session, want, partition, max_bytes, is_committed)
+            FetchWait([partition], missing_bytes, max_wait_ms, parts.timers.schedule, waiting.complete)
             return True
-        if meters is not None:
-            meters.read(name, len(records))
-        answer = known.committed_answer if has_list else known.plain_answer
-        answering(connection, answer.parts(correlation_id, session_id, offsets, records), answer.successes)
+        self.answer(self._answering, connection, correlation_id, session, in_session, known, read)
         return True
 
-    return serve
+    def answer(
+        self,
+        answering: Sending,
+        connection: Connection,
+        correlation_id: int,
+        session: FetchSession | None,
+        in_session: SessionPartition | None,
+        known: "Learned",
+        read: Read,
+    ) -> None:
+        """Sends what was read. ``in_session``: the partition of ``session``."""
+        records, offsets, has_list = read
+        session_id = NO_SESSION_ID if session is None else session.session_id
+        if in_session is not None and not in_session.must_answer(0, len(records), offsets[0], offsets[2], False):
+            nothing = self._nothing
+            answering(connection, [nothing.encoded(correlation_id, session_id)], nothing.successes)
+            return
+        meters = self._parts.topic_meters
+        if meters is not None:
+            meters.read(known.topic, len(records))
+        answer = known.committed_answer if has_list else known.plain_answer
+        answering(connection, answer.parts(correlation_id, session_id, offsets, records), answer.successes)
+
+    def read_again(self, waiting: "WaitingFetch") -> None:
+        """Answers a request that has waited."""
+        want, known = waiting.want, None
+        topic = want.topic_id if self._by_id else want.resolved_name.encode()
+        read = None
+        if not waiting.partition.copy:
+            known = self._learned.get((topic, want.index)) or self._learn(topic, want.index)
+        if known is not None:
+            max_bytes = min(want.max_bytes, waiting.max_bytes)
+            with suppress(KafkaError):
+                read = _read(
+                    waiting.partition,
+                    want.current_leader_epoch,
+                    want.fetch_offset,
+                    want.last_fetched_epoch,
+                    max_bytes,
+                    waiting.is_committed,
+                )
+        if known is None or read is None:
+            self._read_generally(waiting)
+            return
+        in_session = None if waiting.session is None else want
+        self.answer(
+            waiting.answering, waiting.connection, waiting.correlation_id, waiting.session, in_session, known, read
+        )
+
+    def _read_generally(self, waiting: "WaitingFetch") -> None:
+        """The second read of a request whose partition has changed, or that gets much."""
+        parts = self._parts
+        context = RequestInService(
+            waiting.connection,
+            self._route,
+            waiting.correlation_id,
+            waiting.connection.client_id,
+            parts.clock_ms(),
+            owns_frame=True,
+            in_slices=False,
+        )
+        waiting.answering.hand_over(context)
+        limits = FetchLimits(
+            max_bytes=waiting.max_bytes,
+            isolation_level=READ_COMMITTED if waiting.is_committed else READ_UNCOMMITTED,
+            follower=None,
+            may_read=self._may_read(waiting.connection),
+            is_second_read=True,
+        )
+        fetch = FetchContext([waiting.want], waiting.session, incremental=waiting.session is not None)
+        answer_read(parts.broker, fetch, read_partitions(parts.partitions, fetch.partitions, limits), context, context)
+
+    def postponed(self) -> PostponedAnswering:
+        """The answering of the request that is served now, for later."""
+        return self._answering.postponed()
+
+    def _may_read(self, connection: Connection) -> Callable[[str], bool] | None:
+        authorizer = self._parts.authorizer
+        if authorizer is None:
+            return None
+        return lambda name: authorizer.allows(connection.principal, connection.client_host, READ, TOPIC, name)
+
+    def _asked(self, frame: memoryview) -> Asked | None:
+        """What a request asks for; None if this lane does not serve it."""
+        head, by_id = self._head, self._by_id
+        try:
+            correlation_id, client_id_length = CLIENT_ID_LENGTH.unpack_from(frame)
+            at = 11 + client_id_length
+            *replica_id, max_wait_ms, min_bytes, max_bytes, isolation, session_id, epoch = head.unpack_from(frame, at)
+            if frame[at - 1] or (replica_id and replica_id[0] != CONSUMER) or not bytes(frame[10 : at - 1]).isascii():
+                return None
+            at += head.size
+            topic, wanted = b"", None
+            if frame[at] == ONE:
+                at += 1
+                end = at + TOPIC_ID_BYTES if by_id else at + frame[at]
+                topic = bytes(frame[at if by_id else at + 1 : end])
+                count, *wanted, end_1, end_2, end_3, end_4, end_5 = PARTITION.unpack_from(frame, end)
+                is_alone = (count, end_1, end_2, end_3, end_4, end_5) == ONE_PARTITION
+                if not is_alone or end + PARTITION.size != len(frame):
+                    return None
+            elif epoch <= 0 or frame[at:] != WITHOUT_TOPICS:
+                return None
+        except (IndexError, struct_error):
+            return None
+        session = None
+        if epoch > 0:
+            session = self._parts.fetch_sessions.session_of_one(session_id, epoch, by_id)
+            if session is None:
+                return None
+            held = next(iter(session.partitions.values()))
+            held_topic = held.topic_id if by_id else held.topic_name.encode()
+            if wanted is None:
+                topic = held_topic
+                wanted = [
+                    held.index,
+                    held.current_leader_epoch,
+                    held.fetch_offset,
+                    held.last_fetched_epoch,
+                    held.log_start_offset,
+                    held.max_bytes,
+                ]
+            elif held.index != wanted[0] or held_topic != topic:
+                return None
+        elif epoch != FINAL_EPOCH or session_id != NO_SESSION_ID or wanted is None:
+            return None
+        return correlation_id, max_wait_ms, min_bytes, max_bytes, isolation, session, topic, wanted
+
+    def _learn(self, topic: bytes, index: int) -> "Learned | None":
+        partitions, by_id = self._parts.partitions, self._by_id
+        name = partitions.topic_name(topic) if by_id else str(topic, "utf-8", "replace")
+        if not name or partitions.find(name, index) is None:
+            return None
+        if len(self._learned) >= LEARNED:
+            self._learned.clear()
+        topic_id, asked_name = (topic, "") if by_id else (NO_TOPIC_ID, name)
+        plain = _records_answer(self._route, self._answering, topic_id, asked_name, index, None)
+        committed = _records_answer(self._route, self._answering, topic_id, asked_name, index, [])
+        found = self._learned[topic, index] = Learned(name, plain, committed)
+        return found
+
+
+class WaitingFetch:
+    """A request that waits for records."""
+
+    __slots__ = (
+        "_lane",
+        "answering",
+        "connection",
+        "correlation_id",
+        "is_committed",
+        "max_bytes",
+        "partition",
+        "session",
+        "want",
+    )
+
+    def __init__(
+        self,
+        lane: FetchLane,
+        connection: Connection,
+        correlation_id: int,
+        session: FetchSession | None,
+        want: SessionPartition,
+        partition: Partition,
+        max_bytes: int,
+        is_committed: bool,
+    ) -> None:
+        """``max_bytes``: of the answer."""
+        self._lane = lane
+        self.answering = lane.postponed()
+        self.connection = connection
+        self.correlation_id = correlation_id
+        self.session = session
+        self.want = want
+        self.partition = partition
+        self.max_bytes = max_bytes
+        self.is_committed = is_committed
+
+    def complete(self) -> None:
+        """Reads and answers, when there are records or the time is up."""
+        self._lane.read_again(self)
 
 
 def _read(
     partition: Partition, leader_epoch: int, offset: int, last_epoch: int, max_bytes: int, is_committed: bool
-) -> tuple[bytes, tuple[int, int, int], bool] | None:
-    """The records, the offsets of the answer, and whether it has a list of aborted transactions (an empty one).
-
-    None: the general path must read. Raises KafkaError. As ``read_partition`` for a consumer.
-    """
+) -> Read | None:
+    """As ``read_partition`` for a consumer. None: the general path must read. Raises KafkaError."""
     partition.check_leader_epoch(max(leader_epoch, -1))
     log = partition.log
     of_log = log.offsets

@@ -9,6 +9,7 @@ from ..fetch.session import FetchSessionCache
 from ..groups.coordinator import GroupCoordinator
 from ..metadata.publisher.published import PublishedMetadata
 from ..replicas.partitions import Partitions
+from ..timers.loop_timers import LoopTimers
 
 if TYPE_CHECKING:
     from ..metrics.topic_meters import TopicMeters
@@ -29,6 +30,7 @@ class LaneParts:
     partitions: Partitions
     groups: GroupCoordinator
     fetch_sessions: FetchSessionCache
+    timers: LoopTimers
     fetch_max_bytes: int
     fetch_check_crcs: bool
     clock_ms: Callable[[], int]

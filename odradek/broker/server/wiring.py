@@ -162,6 +162,7 @@ def wire(
             partitions=partitions,
             groups=coordinators.groups,
             fetch_sessions=broker.fetch_sessions,
+            timers=timers,
             fetch_max_bytes=broker.fetch_max_bytes,
             fetch_check_crcs=broker.fetch_check_crcs,
             clock_ms=clock_ms,

@@ -9,8 +9,8 @@ import pytest
 from .traffic import Traffic
 from .twins import twins
 
-REQUESTS = 200
-CI = 4_000
+REQUESTS = 400
+CI = 6_000
 LONG = 100_000
 METRICS = {"odradek.metrics.listener": "127.0.0.1:0"}
 AUTHORIZER = {

@@ -82,6 +82,7 @@ class Traffic:
             (self._produce, 40),
             (self._fetch, 30),
             (self._fetch_in_session, 12),
+            (self._wake, 5),
             (self._list_offsets, 8),
             (self._heartbeat, 8),
             (self._commit, 12),
@@ -255,7 +256,7 @@ class Traffic:
                 if version < 9:
                     wanted.current_leader_epoch = -1
         return FetchRequest(
-            max_wait_ms=2 if self._one_in(25) else 0,
+            max_wait_ms=2 if self._one_in(12) else 0,
             min_bytes=random.choice((0, 1, 1, 500)),
             max_bytes=random.choice((0, 100, 1 << 20)),
             isolation_level=random.randrange(2),
@@ -277,7 +278,6 @@ class Traffic:
         for topic in request.topics:
             topic.partitions = [self._wanted(name, 0)]
         request.session_id, request.session_epoch = session_id, epoch
-        request.max_wait_ms = 0
         if self._one_in(40):
             request.session_epoch += 1
         if self._one_in(60):
@@ -287,6 +287,22 @@ class Traffic:
             self._sessions.pop(connection, None)
         else:
             self._sessions[connection] = answer.session_id, epoch + 1
+
+    async def _wake(self, connection: int) -> None:
+        """A fetch that waits, until others write to its partition."""
+        version = self._version(FetchRequest, 12)
+        request = self._fetch_request(version, ["plain"])
+        request.max_wait_ms, request.max_bytes, request.min_bytes = 300, 1 << 20, self._random.choice((1, 1, 300))
+        request.topics[0].partitions = [self._wanted("plain", 0)]
+        await self._twins.send(connection, self._frame(request, version))
+        other = CONNECTIONS + connection
+        for _ in range(self._random.randint(1, 3)):
+            batch = encode_batch([Record(0, NOW_MS, None, bytes(self._random.choice((10, 200, 40_000))), [])])
+            data = [ProduceRequest.PartitionProduceData(0, batch)]
+            topic = ProduceRequest.TopicProduceData("plain", bytes(16), data)
+            written = await self._send(other, ProduceRequest(None, 1, 30_000, [topic]), 9)
+            self._ends["plain", 0] = written.responses[0].partition_responses[0].base_offset + 1
+        assert await self._twins.ask(connection, b"") is not None
 
     async def _list_offsets(self, connection: int) -> None:
         version = self._version(ListOffsetsRequest, 4)

@@ -39,13 +39,17 @@ class Twin:
         self.lines: list[str] = []
         self._connections: dict[int, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
 
-    async def ask(self, connection: int, data: bytes, answers: int) -> list[bytes] | None:
-        """Sends frames on a connection and returns as many answers; None if the broker closes it instead."""
+    async def send(self, connection: int, data: bytes) -> None:
+        """Sends frames on a connection."""
         if connection not in self._connections:
             port = next(iter(self.server.listeners)).port
             self._connections[connection] = await asyncio.open_connection("127.0.0.1", port, limit=1 << 26)
+        self._connections[connection][1].write(data)
+
+    async def ask(self, connection: int, data: bytes, answers: int) -> list[bytes] | None:
+        """Sends frames on a connection and returns as many answers; None if the broker closes it instead."""
+        await self.send(connection, data)
         reader, writer = self._connections[connection]
-        writer.write(data)
         frames: list[bytes] = []
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -104,6 +108,12 @@ class Twins:
 
     def advance(self, ms: int) -> None:
         self._clock[0] += ms
+
+    async def send(self, connection: int, data: bytes) -> None:
+        """Sends frames to both. Their answers come later."""
+        for twin in (self.with_lanes, self.without):
+            _active[0] = twin
+            await twin.send(connection, data)
 
     async def ask(self, connection: int, data: bytes, answers: int = 1) -> list[bytes] | None:
         """The answers of both. AssertionError if answers or log lines differ."""
