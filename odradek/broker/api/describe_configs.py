@@ -46,12 +46,12 @@ def handle(
 ) -> Iterator[None]:
     """Answers from the broker's configuration and the metadata image."""
     served = frozenset(ResourceType) - {ResourceType.UNKNOWN}
-    for count, one in enumerate(request.resources):
+    for count, resource in enumerate(request.resources):
         if not count % NAMES_A_STEP:
             yield
-        if one.resource_type not in served:
+        if resource.resource_type not in served:
             # As in Kafka, one such resource makes the whole request fail.
-            refused = [_refusal(one, ApiError.of(ErrorCode.INVALID_REQUEST)) for one in request.resources]
+            refused = [_refusal(each, ApiError.of(ErrorCode.INVALID_REQUEST)) for each in request.resources]
             reply(DescribeConfigsResponse(results=refused))
             return
     entries = Entries(broker, request, context.api_version)
@@ -104,7 +104,11 @@ class Entries:
             key += (resource.resource_name,)
         entries = self._known.get(key)
         if entries is None:
-            entries = [_entry(one, self._request, self._version) for one in described() if not keys or one.name in keys]
+            entries = [
+                _entry(config, self._request, self._version)
+                for config in described()
+                if not keys or config.name in keys
+            ]
             if len(self._known) < LISTS_KNOWN:
                 self._known[key] = entries
         return entries

@@ -84,7 +84,7 @@ def sasl_settings(
     inter_broker = found.get(inter_broker_listener)
     if inter_broker is not None and not reader.problems:
         mechanism = config.get_string(INTER_BROKER_KEY)
-        if mechanism not in [one.name for one in inter_broker.mechanisms]:
+        if mechanism not in [enabled.name for enabled in inter_broker.mechanisms]:
             reader.problems.append(
                 f"{INTER_BROKER_KEY} must be included in {MECHANISMS_KEY} when SASL is used for inter-broker "
                 f"communication: the listener {inter_broker_listener} does not enable {mechanism}"

@@ -85,12 +85,16 @@ def list_groups(
             listed.append(_listed(group.group_id, group.protocol_type or "", group.state))
         if number % GROUPS_A_STEP == 0:
             yield
-    for number, one in enumerate(consumer, 1):
-        if not states or one.state.lower() in states:
-            listed.append(_listed(one.group_id, CONSUMER_PROTOCOL_TYPE, one.state, CONSUMER_TYPE))
+    for number, consumer_group in enumerate(consumer, 1):
+        if not states or consumer_group.state.lower() in states:
+            listed.append(_listed(consumer_group.group_id, CONSUMER_PROTOCOL_TYPE, consumer_group.state, CONSUMER_TYPE))
         if number % GROUPS_A_STEP == 0:
             yield
-    unserved = [one for one in core.unserved_groups.values() if not types or one.group_type in types]
+    unserved = [
+        unserved_group
+        for unserved_group in core.unserved_groups.values()
+        if not types or unserved_group.group_type in types
+    ]
     for number, other in enumerate(unserved, 1):
         if not states or other.state.lower() in states:
             listed.append(_listed(other.group_id, other.group_type, other.state, other.group_type))

@@ -37,14 +37,14 @@ def log_bad_configs(image: MetadataImage, node_id: int) -> None:
             bad = bad_configs(keys, configs)
         else:
             continue
-        for one in bad:
+        for config in bad:
             logger.error(
                 "stored config of %s %s: %s=%s is invalid, so the default is used: %s",
                 what,
                 quoted(name),
-                cut(one.key, TEXT_MAX_CHARACTERS),
-                quoted(one.value),
-                cut(one.reason, 2 * TEXT_MAX_CHARACTERS),
+                cut(config.key, TEXT_MAX_CHARACTERS),
+                quoted(config.value),
+                cut(config.reason, 2 * TEXT_MAX_CHARACTERS),
             )
 
 

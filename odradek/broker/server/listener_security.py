@@ -62,9 +62,9 @@ class ListenerSecurity:
     def listening(self, bound: Sequence[BoundListener]) -> list[Listening]:
         """The bound sockets, each with the factory of its connections."""
         made = []
-        for one in bound:
-            factory = self._factory(one)
-            made += [Listening(one.listener.name, each, factory) for each in one.sockets]
+        for listener in bound:
+            factory = self._factory(listener)
+            made += [Listening(listener.listener.name, each, factory) for each in listener.sockets]
         return made
 
     def _factory(self, bound: BoundListener) -> ConnectionFactory:

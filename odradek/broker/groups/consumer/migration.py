@@ -73,11 +73,13 @@ def upgraded(
         logger.warning("group %r cannot be upgraded: %s", classic.group_id, error)
         _refuse_upgrade(classic, "the embedded consumer protocol is malformed.")
     records += _records_of(group)
-    for one in group.members.values():
-        assert one.classic is not None
-        event = ConsumerSessionExpired(group.group_id, one.member_id)
+    for upgraded in group.members.values():
+        assert upgraded.classic is not None
+        event = ConsumerSessionExpired(group.group_id, upgraded.member_id)
         effects.set_timer(
-            SetTimer(consumer_session_key(group.group_id, one.member_id), one.classic.session_timeout_ms, event)
+            SetTimer(
+                consumer_session_key(group.group_id, upgraded.member_id), upgraded.classic.session_timeout_ms, event
+            )
         )
     logger.info("group %r is a consumer group from epoch %d on", group.group_id, group.group_epoch)
     return group
@@ -104,29 +106,29 @@ def _consumer_group(classic: ClassicGroup, topics: GroupTopics) -> ConsumerGroup
     generation_id = classic.generation_id
     group.group_epoch = generation_id
     group.assignment_epoch = generation_id
-    for one in classic.members.values():
+    for member in classic.members.values():
         # A group without a generation has no common protocol: the preferred one of each member is read. (Kafka fails
         # here, and with it the request of the new member.)
-        metadata = dict(one.protocols).get(classic.protocol_name or "", one.protocols[0][1])
+        metadata = dict(member.protocols).get(classic.protocol_name or "", member.protocols[0][1])
         subscription = read_subscription(metadata)
-        target = _assigned(classic, one, topics)
+        target = _assigned(classic, member, topics)
         assigned: PartitionEpochs = {
             topic_id: dict.fromkeys(partitions, generation_id) for topic_id, partitions in target.items()
         }
-        group.target_assignment[one.member_id] = target
+        group.target_assignment[member.member_id] = target
         group.put_member(
             ConsumerGroupMember(
-                one.member_id,
+                member.member_id,
                 member_epoch=generation_id,
                 previous_member_epoch=generation_id,
-                instance_id=one.group_instance_id,
+                instance_id=member.group_instance_id,
                 rack_id=subscription.rack_id or None,
-                rebalance_timeout_ms=one.rebalance_timeout_ms,
-                client_id=one.client_id,
-                client_host=one.client_host,
+                rebalance_timeout_ms=member.rebalance_timeout_ms,
+                client_id=member.client_id,
+                client_host=member.client_host,
                 subscribed_topic_names=frozenset(subscription.topics),
                 assigned=assigned,
-                classic=ClassicMemberMetadata(one.session_timeout_ms, tuple(one.protocols)),
+                classic=ClassicMemberMetadata(member.session_timeout_ms, tuple(member.protocols)),
             )
         )
     group.metadata_hash = group_hash(group.subscribed_topics, topics)
@@ -154,11 +156,11 @@ def _records_of(group: ConsumerGroup) -> list[CoordinatorRecord]:
         target_record(group_id, member.member_id, group.target_assignment[member.member_id]) for member in members
     ]
     return [
-        *(member_record(group_id, one) for one in members),
+        *(member_record(group_id, member) for member in members),
         epoch_record(group_id, group.group_epoch, group.metadata_hash),
         *targets,
         target_epoch_record(group_id, group.assignment_epoch, group.assignment_timestamp_ms),
-        *(current_record(group_id, one) for one in members),
+        *(current_record(group_id, member) for member in members),
     ]
 
 
@@ -170,7 +172,7 @@ def may_downgrade_without(core: GroupRegistry, group: ConsumerGroup, leaving: It
     and the configuration allows it."""
     gone = list(leaving)
     left = len(group.members) - len(gone)
-    if not left or group.classic_members - sum(one.classic is not None for one in gone) != left:
+    if not left or group.classic_members - sum(member.classic is not None for member in gone) != left:
         return False
     return _may_downgrade(core, group, left, gone)
 
@@ -192,7 +194,7 @@ def _may_downgrade(
     if member_count > core.config.group_max_size:
         logger.info("group %r stays a consumer group: it is larger than group.max.size", group.group_id)
         return False
-    gone = {one.member_id for one in leaving}
+    gone = {member.member_id for member in leaving}
     if not _have_common_protocol([member for member in group.members.values() if member.member_id not in gone]):
         logger.info("group %r stays a consumer group: its members have no protocol in common", group.group_id)
         return False
@@ -233,10 +235,10 @@ def downgrade(
         effects.records += group_tombstones(group, replaced.member_id, joining.member_id)
     else:
         effects.records += group_tombstones(group)
-    gone = {one.member_id for one in leaving}
+    gone = {member.member_id for member in leaving}
     if replaced is not None:
         gone.add(replaced.member_id)
-    members = [one for one in group.members.values() if one.member_id not in gone]
+    members = [member for member in group.members.values() if member.member_id not in gone]
     if joining is not None:
         members.append(joining)
     classic = _classic_group(group, members, effects.now_ms, core.memory)

@@ -151,6 +151,6 @@ def _matches(
 def _hashed(
     core: GroupRegistry, resolved: dict[str, ResolvedRegularExpression]
 ) -> Generator[list[CoordinatorRecord], None, None]:
-    for one in resolved.values():
-        for _ in hash_topics(one.topics, core.topics):
+    for resolution in resolved.values():
+        for _ in hash_topics(resolution.topics, core.topics):
             yield []

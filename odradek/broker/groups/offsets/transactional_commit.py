@@ -62,7 +62,7 @@ def commit_transactional_offsets(
     effects.response = TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(
-                topic.name, [_commit(core, request, topic, one, effects) for one in topic.partitions]
+                topic.name, [_commit(core, request, topic, partition, effects) for partition in topic.partitions]
             )
             for topic in topics
         ]

@@ -141,7 +141,7 @@ class MetadataLog:
             now_ms=now_ms,
             files=files,
             # The log was synced before a snapshot was taken, in Kafka, too.
-            recovery_point=max((one.end_offset for one in ids_in(path, files)), default=0),
+            recovery_point=max((snapshot.end_offset for snapshot in ids_in(path, files)), default=0),
             # As in Kafka: the part after the latest snapshot is always checked. It is small.
             clean_shutdown=False,
             topic_id=METADATA_TOPIC_ID,
