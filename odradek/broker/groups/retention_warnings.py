@@ -105,7 +105,7 @@ class RetentionWarnings:
             if not count % PARTITIONS_A_STEP:
                 yield
             log = partition.open_log
-            if log is None or log.failure is not None or not log.is_open:
+            if log is None or log.health.failure is not None or not log.health.is_open:
                 continue
             try:
                 upcoming = self._upcoming(log, now_ms)

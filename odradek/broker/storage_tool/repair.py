@@ -208,7 +208,7 @@ def _save_all(directory: LogDirectory) -> None:
 def _save(log: Log) -> None:
     try:
         log.prepare_close()
-        if log.is_dirty:
-            log.flush()
+        if log.flusher.is_dirty:
+            log.flusher.flush()
     except StorageError as problem:
         click.echo(str(problem))

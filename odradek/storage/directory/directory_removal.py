@@ -63,6 +63,6 @@ class DirectoryRemoval:
         self._due.add((), [path for due_ms, path in self._waiting if due_ms <= now_ms])
         self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
         for log in logs:
-            self._due.add(log.log_files.removals.take_due(now_ms) if log.failure is None else (), ())
+            self._due.add(log.log_files.removals.take_due(now_ms) if log.health.failure is None else (), ())
             yield
         return self._due

@@ -17,8 +17,10 @@ from .append_plan import AppendOrigin
 class LogHealth:
     """The state of one open log.
 
-    `failure`: why the log is unusable, None while it works. After a failed sync the content of the disk is unknown.
-    `gate`: closed while the disk is too full for clients' records.
+    `failure`: why the log is unusable until it is opened again, None while it works. After a failed sync the content of
+    the disk is unknown.
+    `is_open`: whether the log was neither closed nor deleted.
+    `gate`: closed while the disk is too full for clients' records. All logs of a directory share one.
     `on_failure`: called with an error that takes the log directory offline, on the thread that met the error.
     """
 
@@ -30,6 +32,11 @@ class LogHealth:
         self.failure: OSError | None = None
         self.is_open = True
         self.on_failure: Callable[[OSError], None] | None = None
+
+    @property
+    def refuses_clients(self) -> bool:
+        """Whether the append gate is closed: the disk is too full for clients' records."""
+        return self.gate.refusal is not None
 
     def check_usable(self) -> None:
         """Raises StorageError after a failure, and after the log was closed."""

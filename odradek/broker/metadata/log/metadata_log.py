@@ -165,7 +165,7 @@ class MetadataLog:
         latest = snapshots.latest
         if latest is not None and latest.end_offset > log.log_end_offset:
             # A snapshot may be ahead of the log if the log lost its unsynced end (truncateToLatestSnapshot).
-            log.truncate_fully_and_start_at(latest.end_offset)
+            log.removal.truncate_fully_and_start_at(latest.end_offset)
             snapshots.delete_before(latest, now_ms)
         return cls(log, snapshots, files, keys, _read_state(files, path / QUORUM_STATE))
 
@@ -364,7 +364,7 @@ class MetadataLog:
             self._snapshots.delete_before(following, now_ms)
 
     def _retention_size_breach(self) -> str | None:
-        size = self._log.size_in_bytes + sum(map(self._snapshots.size, self._snapshots.ids))
+        size = self._log.segments.size_in_bytes + sum(map(self._snapshots.size, self._snapshots.ids))
         limit = self._config.retention_bytes
         return f"log and snapshots have {size} bytes, more than {limit}" if 0 <= limit < size else None
 

@@ -353,7 +353,7 @@ class LeaderFetcher:
         elif is_passing(error):  # no space: it is fetched again later, and the log directory logs what to do
             self._no_space.complain(error)
             partition.pause(monotonic_ms(), self._settings.backoff_ms)
-            if copy.log.refuses_clients:
+            if copy.log.health.refuses_clients:
                 copy.wait_for_room()
                 self._stuck.append(copy)
                 self._out_of_space(copy)
