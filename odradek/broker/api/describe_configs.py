@@ -97,7 +97,7 @@ class Entries:
             # The broker's own configs are part of the key, as they may change while the answer is built in steps.
             metadata = self._broker.metadata
             image = metadata.image
-            layers = (image.config_of(ResourceType.BROKER, name) for name in ("", str(metadata.node_id)))
+            layers = image.broker_config_layers(metadata.node_id)
             set_here = image.config_of(kind, resource.resource_name)
             key += (*(tuple(sorted(layer.items())) for layer in (set_here, *layers)),)
         else:
@@ -126,8 +126,7 @@ def _describe(
     image = metadata.image
     kind, name = resource.resource_type, resource.resource_name
     overrides = image.config_of(kind, name)
-    cluster = image.config_of(ResourceType.BROKER, "")
-    own = image.config_of(ResourceType.BROKER, str(metadata.node_id))
+    cluster, own = image.broker_config_layers(metadata.node_id)
     if kind == ResourceType.TOPIC:
         check_topic_name(name)
         known = name in image.topics_by_name

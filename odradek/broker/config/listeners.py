@@ -31,6 +31,11 @@ class Listener:
         return f"{self.name}://{host}:{self.port}"
 
 
+def uses_sasl(protocol: str) -> bool:
+    """Whether the peers authenticate by SASL under a security protocol."""
+    return protocol.startswith("SASL_")
+
+
 def parse_protocol_map(text: str) -> dict[str, str]:
     """``listener.security.protocol.map``: listener name -> security protocol, both upper case.
 

@@ -110,5 +110,5 @@ class DynamicConfigs:
 
 def config_under(image: MetadataImage, static: ServerConfig, node_id: int) -> ServerConfig:
     """A broker's configuration: its file, overridden by the dynamic configs of all brokers and its own."""
-    cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id)))
+    cluster, own = image.broker_config_layers(node_id)
     return static.with_dynamic(cluster, own) if cluster or own else static

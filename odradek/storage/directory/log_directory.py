@@ -32,10 +32,10 @@ from ..files.meta_properties import (
     write_clean_shutdown,
     write_meta_properties,
 )
-from ..log.append_gate import AppendGate
 from ..log.due_removals import DueRemovals
 from ..log.log import Log
 from ..log.log_config import LogConfig
+from ..log.log_health import AppendGate
 from ..log.log_loader import RecoveryReports
 from .directory_contents import FoundLog, nothing_known, scan_directory
 from .directory_flush import DirectoryFlusher

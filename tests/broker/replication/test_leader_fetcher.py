@@ -22,9 +22,9 @@ from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.files.files import EXISTING, Files
-from odradek.storage.log.append_gate import AppendGate
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.log_health import AppendGate
 from support.brokers.fake_node import Answer, FakeNode
 from support.disks.faulty_files import FaultyFiles
 from support.eventually import eventually_in_loop
