@@ -94,7 +94,7 @@ def write_topic(topic: Topic, codec: CompressionType, distinct_keys: int) -> Non
         rows[:, value_places] = random.integers(ord("a"), ord("a") + 16, (group, value_places.size), dtype=numpy.uint8)
         for index in range(group):
             batch = sealed(rows[index].tobytes(), codec, START_MS + (first + index) * count)
-            log.append_as_leader(batch, 0, START_MS + (first + index) * count, origin=AppendOrigin.COORDINATOR)
+            log.appender.append_as_leader(batch, 0, START_MS + (first + index) * count, origin=AppendOrigin.COORDINATOR)
     ends = {(topic.name, 0): log.log_end_offset}
     log.close()
     (topic.directory / "meta.properties").write_text("version=1\n")

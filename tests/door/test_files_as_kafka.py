@@ -112,11 +112,11 @@ def _append_again(source: Path, target: Path, configs: dict[str, str], start: in
                 assert isinstance(batch, Batch)
                 header = batch.header
                 if config.is_log_append_time and not header.is_log_append_time:
-                    log.append_as_follower(batch.data, 0)  # appended before the config was changed
+                    log.appender.append_as_follower(batch.data, 0)  # appended before the config was changed
                 else:
                     data = _as_it_was_sent(batch) if config.is_log_append_time else batch.data
                     epoch = header.partition_leader_epoch
-                    log.append_as_leader(data, epoch, header.max_timestamp, origin=AppendOrigin.COORDINATOR)
+                    log.appender.append_as_leader(data, epoch, header.max_timestamp, origin=AppendOrigin.COORDINATOR)
     log.offsets.increment_log_start_offset(start)
     log.close()
 

@@ -123,7 +123,7 @@ def groups_of(directory: Path) -> dict[str, Any]:
             pass
         effects = core.effects(0)
         core.on_loaded(effects)
-        for group_id, group in core.groups.items():
+        for group_id, group in core.groups.classic.items():
             if group_id.startswith("recorded-"):
                 found[group_id] = (
                     group.state,

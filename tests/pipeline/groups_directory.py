@@ -174,7 +174,7 @@ class GroupsDirectory:
     def _write_log(self, path: Path, batches: list[tuple[int, int, bytes]], first_offset: int = 0) -> None:
         writer = HistoryWriter(random.Random(1), path)
         if first_offset:
-            writer.log.truncate_fully_and_start_at(first_offset)
+            writer.log.removal.truncate_fully_and_start_at(first_offset)
         for epoch, time, batch in batches:
-            writer.log.append_as_leader(batch, epoch, time, origin=AppendOrigin.COORDINATOR)
+            writer.log.appender.append_as_leader(batch, epoch, time, origin=AppendOrigin.COORDINATOR)
         writer.close()

@@ -21,9 +21,9 @@ class TransactionWriter(HistoryWriter):
             base_sequence=sequence if is_transactional else -1,
             is_transactional=is_transactional,
         )
-        self.log.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
+        self.log.appender.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
 
     def end(self, producer_id: int, kind: ControlRecordType) -> None:
         marker = EndTransactionMarker(kind, 1)
         batch = encode_end_transaction_batch(marker, timestamp=self.now_ms, producer_id=producer_id, producer_epoch=0)
-        self.log.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
+        self.log.appender.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)

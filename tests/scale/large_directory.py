@@ -61,7 +61,7 @@ def _template(directory: Path) -> Path:
         ]
         codec = CompressionType.LZ4 if number // BATCHES_OF_A_PRODUCER % 2 else CompressionType.NONE
         batch = encode_batch(records, compression=codec)
-        log.append_as_leader(batch, 0, HISTORY_START_MS + number, origin=AppendOrigin.COORDINATOR)
+        log.appender.append_as_leader(batch, 0, HISTORY_START_MS + number, origin=AppendOrigin.COORDINATOR)
         written += len(batch)
         number += 1
     log.close()

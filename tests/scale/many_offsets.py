@@ -52,7 +52,9 @@ def write_offsets(log_dir: Path, groups: int, partitions: int, *, now_ms: int) -
                     record = offset_commit_record(name, TOPIC, partition, value)
                     builder.append(now_ms, record.key_bytes(), record.value_bytes())
                 batch = builder.build()
-                log.append_as_leader(batch, max(0, log.leader_epochs.latest), now_ms, origin=AppendOrigin.COORDINATOR)
+                log.appender.append_as_leader(
+                    batch, max(0, log.leader_epochs.latest), now_ms, origin=AppendOrigin.COORDINATOR
+                )
                 written += len(batch)
         directory.flusher.flush(list(directory.logs.values()))
     finally:

@@ -69,7 +69,9 @@ def _refused(request: AlterClientQuotasRequest, error: KafkaError) -> AlterClien
     return AlterClientQuotasResponse(
         entries=[
             AlterClientQuotasResponse.EntryData(
-                error.error_code, error.message, [entity(one.entity_type, one.entity_name) for one in alteration.entity]
+                error.error_code,
+                error.message,
+                [entity(part.entity_type, part.entity_name) for part in alteration.entity],
             )
             for alteration in request.entries
         ]

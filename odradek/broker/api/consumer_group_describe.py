@@ -49,4 +49,6 @@ def _describe(broker: GroupParts, group_id: str, done: Callable[[DescribedGroup]
     if not group_id:
         done(refused(ErrorCode.INVALID_GROUP_ID))
         return None
-    return coordinator.read_in_steps(group_id, lambda core: describe_consumer_group(core, group_id), done, refused)
+    return coordinator.read_in_steps(
+        group_id, lambda core: describe_consumer_group(core.groups, group_id), done, refused
+    )

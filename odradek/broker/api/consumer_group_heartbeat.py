@@ -65,7 +65,7 @@ def handle(
         nonlocal assigned
         effects.access = context.access
         try:
-            assigned = consumer_group_heartbeat(core, request, context, effects)
+            assigned = consumer_group_heartbeat(core.groups, request, context, effects)
         except KafkaError as error:
             # No record is stored. Effects on members of a classic group stay: they may already have been told to
             # rejoin.
@@ -105,7 +105,7 @@ def _is_routine(coordinator: GroupCoordinator, request: ConsumerGroupHeartbeatRe
         core = coordinator.shard_of(request.group_id).core
     except KafkaError:
         return True
-    return changes_nothing(core, request)
+    return changes_nothing(core.groups, request)
 
 
 def _validate(request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: tuple[str, ...]) -> None:

@@ -32,8 +32,13 @@ def handle(
 
     Raises ConnectionRefusal for a filter with an UNKNOWN field.
     """
-    for one in request.filters:
-        if UNKNOWN in (one.resource_type_filter, one.pattern_type_filter, one.operation, one.permission_type):
+    for binding_filter in request.filters:
+        if UNKNOWN in (
+            binding_filter.resource_type_filter,
+            binding_filter.pattern_type_filter,
+            binding_filter.operation,
+            binding_filter.permission_type,
+        ):
             raise ConnectionRefusal("a DeleteAcls request has a filter with an UNKNOWN field")
     if broker.authorizer is None:
         reply(_refused(request, KafkaError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)))

@@ -46,12 +46,12 @@ def handle(
 ) -> Iterator[None]:
     """Answers from the broker's configuration and the metadata image."""
     served = frozenset(ResourceType) - {ResourceType.UNKNOWN}
-    for count, one in enumerate(request.resources):
+    for count, resource in enumerate(request.resources):
         if not count % NAMES_A_STEP:
             yield
-        if one.resource_type not in served:
+        if resource.resource_type not in served:
             # As in Kafka, one such resource makes the whole request fail.
-            refused = [_refusal(one, ApiError.of(ErrorCode.INVALID_REQUEST)) for one in request.resources]
+            refused = [_refusal(each, ApiError.of(ErrorCode.INVALID_REQUEST)) for each in request.resources]
             reply(DescribeConfigsResponse(results=refused))
             return
     entries = Entries(broker, request, context.api_version)
@@ -97,14 +97,18 @@ class Entries:
             # The broker's own configs are part of the key, as they may change while the answer is built in steps.
             metadata = self._broker.metadata
             image = metadata.image
-            layers = (image.config_of(ResourceType.BROKER, name) for name in ("", str(metadata.node_id)))
+            layers = image.broker_config_layers(metadata.node_id)
             set_here = image.config_of(kind, resource.resource_name)
             key += (*(tuple(sorted(layer.items())) for layer in (set_here, *layers)),)
         else:
             key += (resource.resource_name,)
         entries = self._known.get(key)
         if entries is None:
-            entries = [_entry(one, self._request, self._version) for one in described() if not keys or one.name in keys]
+            entries = [
+                _entry(config, self._request, self._version)
+                for config in described()
+                if not keys or config.name in keys
+            ]
             if len(self._known) < LISTS_KNOWN:
                 self._known[key] = entries
         return entries
@@ -122,8 +126,7 @@ def _describe(
     image = metadata.image
     kind, name = resource.resource_type, resource.resource_name
     overrides = image.config_of(kind, name)
-    cluster = image.config_of(ResourceType.BROKER, "")
-    own = image.config_of(ResourceType.BROKER, str(metadata.node_id))
+    cluster, own = image.broker_config_layers(metadata.node_id)
     if kind == ResourceType.TOPIC:
         check_topic_name(name)
         known = name in image.topics_by_name

@@ -85,7 +85,7 @@ def _partitions(
             continue
         log, found = directory.logs.get((topic, index)), directory.found.get((topic, index))
         if log is not None:
-            yield topic, DescribeLogDirsPartition(index, log.size_in_bytes, 0, False)
+            yield topic, DescribeLogDirsPartition(index, log.segments.size_in_bytes, 0, False)
         elif found is not None:
             yield topic, DescribeLogDirsPartition(index, log_bytes(directory.files, found.path), 0, False)
     for (topic, index), future in sorted(directory.futures.items()):
@@ -93,4 +93,4 @@ def _partitions(
             holder = log_dirs.holder(topic, index)
             log = None if holder is None else holder.logs.get((topic, index))
             lag = -1 if log is None else max(log.log_end_offset - future.log_end_offset, 0)
-            yield topic, DescribeLogDirsPartition(index, future.size_in_bytes, lag, True)
+            yield topic, DescribeLogDirsPartition(index, future.segments.size_in_bytes, lag, True)

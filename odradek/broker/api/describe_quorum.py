@@ -27,7 +27,9 @@ def handle(
     reply: Callable[[DescribeQuorumResponse], None],
 ) -> None:
     """Answers from the metadata log."""
-    asked = [(topic.topic_name, one.partition_index) for topic in request.topics for one in topic.partitions]
+    asked = [
+        (topic.topic_name, partition.partition_index) for topic in request.topics for partition in topic.partitions
+    ]
     if len(request.topics) != 1 or asked != [(METADATA_TOPIC, 0)]:
         reply(_refusal(request))
         return

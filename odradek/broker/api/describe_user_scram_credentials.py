@@ -33,7 +33,7 @@ def handle(
 ) -> Iterator[object]:
     """Answers from the metadata image. A request without users means all users."""
     image = broker.metadata.image.view()
-    asked = yield from counted([one.name for one in request.users or ()])
+    asked = yield from counted([user.name for user in request.users or ()])
     names = asked or dict.fromkeys(name for name, _ in image.scram_credentials)
     response = DescribeUserScramCredentialsResponse()
     for number, name in enumerate(names, 1):

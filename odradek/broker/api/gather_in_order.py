@@ -48,7 +48,7 @@ def _look_up(
     def collect(key: Key, result: Result) -> None:
         results[key] = result
         if len(results) == len(distinct):
-            answer([results[one] for one in keys])
+            answer([results[each] for each in keys])
 
     pause = len(keys) > FEW
     for key in distinct:

@@ -57,7 +57,7 @@ def _leave_in_portions(
         error = error or response.error_code
         members[start] = response.members
         if len(members) == len(starts):
-            all_members = [member for one in starts for member in members[one]]
+            all_members = [member for portion in starts for member in members[portion]]
             reply(LeaveGroupResponse(error_code=error, members=[] if error else all_members))
 
     for start in starts:

@@ -51,9 +51,14 @@ def handle(
     version = context.api_version
     groups = _normalised(request, version)
     # Entries that request all offsets of the same group are read once. Entries that name topics are read one by one.
-    whole = {(one.group_id, one.member_id, one.member_epoch): at for at, one in enumerate(groups) if not _is_part(one)}
+    whole = {
+        (group.group_id, group.member_id, group.member_epoch): at
+        for at, group in enumerate(groups)
+        if not _is_part(group)
+    }
     keys = [
-        at if _is_part(one) else whole[one.group_id, one.member_id, one.member_epoch] for at, one in enumerate(groups)
+        at if _is_part(group) else whole[group.group_id, group.member_id, group.member_epoch]
+        for at, group in enumerate(groups)
     ]
 
     def look_up(at: int, done: Callable[[FetchedGroup], None]) -> Iterator[object]:

@@ -139,7 +139,11 @@ def _look_up(
             for partition in topic.partitions
             if found is not None and partition.partition_index in found.partitions
         ]
-        strange = [one for one in topic.partitions if found is None or one.partition_index not in found.partitions]
+        strange = [
+            partition
+            for partition in topic.partitions
+            if found is None or partition.partition_index not in found.partitions
+        ]
         if strange:
             unknown.append(_failed(topic.name, strange, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         if found is not None and known:

@@ -115,11 +115,15 @@ class BrokerLayers:
             (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self.cluster),
             (ConfigSource.STATIC_BROKER_CONFIG, self.static()),
         ):
-            found += [Synonym(one, None if sensitive else layer[one], source) for one in names if one in layer]
-        for one in names:
-            default = _default_text(one)
+            found += [
+                Synonym(synonym_name, None if sensitive else layer[synonym_name], source)
+                for synonym_name in names
+                if synonym_name in layer
+            ]
+        for synonym_name in names:
+            default = _default_text(synonym_name)
             if default is not None:
-                found.append(Synonym(one, None if sensitive else default, ConfigSource.DEFAULT_CONFIG))
+                found.append(Synonym(synonym_name, None if sensitive else default, ConfigSource.DEFAULT_CONFIG))
         first = next((place for place, synonym in enumerate(found) if synonym.name == name), len(found))
         return tuple(found[first:])
 
@@ -148,8 +152,8 @@ def _synonym_names(name: str) -> tuple[str, ...]:
 
 def _broker_type(name: str) -> str | None:
     """The type of a broker key; for a listener's key that of its base key; None if unknown."""
-    for one in (name, *_synonym_names(name)):
-        definition = server_keys().get(one) or dynamic_only_keys().get(one)
+    for key in (name, *_synonym_names(name)):
+        definition = server_keys().get(key) or dynamic_only_keys().get(key)
         if definition is not None:
             return definition.type
     return None

@@ -113,7 +113,9 @@ def _controller(config: TypedValues, bound: Sequence[Listener], controllers: Seq
 
 
 def _own_controller(config: TypedValues, bound: Sequence[Listener], controllers: Sequence[str]) -> Iterator[str]:
-    if "controller" in config.get_list("process.roles") and not set(controllers) <= {one.name for one in bound}:
+    if "controller" in config.get_list("process.roles") and not set(controllers) <= {
+        listener.name for listener in bound
+    }:
         yield (
             "controller.listener.names must only contain values appearing in the 'listeners' configuration "
             "when running the KRaft controller role"

@@ -31,6 +31,11 @@ class Listener:
         return f"{self.name}://{host}:{self.port}"
 
 
+def uses_sasl(protocol: str) -> bool:
+    """Whether the peers authenticate by SASL under a security protocol."""
+    return protocol.startswith("SASL_")
+
+
 def parse_protocol_map(text: str) -> dict[str, str]:
     """``listener.security.protocol.map``: listener name -> security protocol, both upper case.
 
@@ -98,7 +103,7 @@ def duplicates(key: str, listeners: Sequence[Listener], *, distinct_ports: bool)
         if listener.port:
             by_port.setdefault(listener.port, []).append(listener)
     for port, sharing in by_port.items():
-        if len(sharing) > 1 and sorted(map(_address_family, (one.host for one in sharing))) != [4, 6]:
+        if len(sharing) > 1 and sorted(map(_address_family, (listener.host for listener in sharing))) != [4, 6]:
             yield (
                 f"Each listener must have a different port unless exactly one listener has an IPv4 address "
                 f"and the other IPv6 address, {key}: {_shown(listeners)}, port: {port}"

@@ -6,7 +6,7 @@ Pure. Owns: listener name, security protocol and mechanism of both links. Never 
 
 from typing import NamedTuple
 
-from .listeners import parse_protocol_map, with_controller_listeners
+from .listeners import parse_protocol_map, uses_sasl, with_controller_listeners
 from .server_config import ServerConfig
 from .typed_values import TypedValues
 
@@ -29,7 +29,7 @@ class NodeLink(NamedTuple):
     @property
     def has_sasl(self) -> bool:
         """Whether this broker authenticates by SASL."""
-        return self.protocol.startswith("SASL_")
+        return uses_sasl(self.protocol)
 
 
 def protocols_of(config: ServerConfig) -> frozenset[str]:

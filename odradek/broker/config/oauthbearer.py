@@ -124,7 +124,7 @@ def _jwks(config: TypedValues, listener: str, handler_key: str) -> JwksSettings:
         reader.problems.append(f"{reader.place(URL_KEY)}: must be a URL with one of the schemes {', '.join(SCHEMES)}")
     found = JwksSettings(
         url,
-        tuple(one.strip() for one in (reader.text(AUDIENCE_KEY) or "").split(",") if one.strip()),
+        tuple(audience.strip() for audience in (reader.text(AUDIENCE_KEY) or "").split(",") if audience.strip()),
         reader.text(ISSUER_KEY) or None,
         reader.text(NAME_CLAIM_KEY) or "",
         reader.text(SCOPE_CLAIM_KEY) or "",

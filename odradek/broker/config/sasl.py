@@ -23,7 +23,7 @@ from odradek.protocol.security.token_settings import RetrieverSettings
 
 from .errors import ConfigError
 from .listener_keys import listener_value, prefix_of
-from .listeners import Listener
+from .listeners import Listener, uses_sasl
 from .oauthbearer import MECHANISM as OAUTHBEARER
 from .oauthbearer import OAuthBearerSettings, oauthbearer_settings, token_settings
 from .typed_values import TypedValues
@@ -78,13 +78,11 @@ def sasl_settings(
 ) -> dict[str, ListenerSasl]:
     """The settings of the listeners that ask for SASL, by listener name. Raises ConfigError with all problems."""
     reader = _SaslReader(config)
-    found = {
-        listener.name: reader.listener(listener.name) for listener in listeners if listener.protocol.startswith("SASL_")
-    }
+    found = {listener.name: reader.listener(listener.name) for listener in listeners if uses_sasl(listener.protocol)}
     inter_broker = found.get(inter_broker_listener)
     if inter_broker is not None and not reader.problems:
         mechanism = config.get_string(INTER_BROKER_KEY)
-        if mechanism not in [one.name for one in inter_broker.mechanisms]:
+        if mechanism not in [enabled.name for enabled in inter_broker.mechanisms]:
             reader.problems.append(
                 f"{INTER_BROKER_KEY} must be included in {MECHANISMS_KEY} when SASL is used for inter-broker "
                 f"communication: the listener {inter_broker_listener} does not enable {mechanism}"

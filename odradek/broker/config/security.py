@@ -13,6 +13,7 @@ from .authorizer import ALLOW_KEY, CLASS_KEY, STANDARD_AUTHORIZER, SUPER_USERS_K
 from .connection_limits import is_of_listener
 from .definition import server_keys
 from .errors import ConfigError
+from .listeners import uses_sasl
 from .typed_values import TypedValues
 
 AUTHORIZER_KEYS = frozenset({SUPER_USERS_KEY, ALLOW_KEY})
@@ -142,7 +143,7 @@ def unserved_security(config: TypedValues, protocols: Collection[str]) -> Iterat
 
     ``protocols``: the security protocols of the listeners.
     """
-    has_sasl = any(protocol.startswith("SASL_") for protocol in protocols)
+    has_sasl = any(map(uses_sasl, protocols))
     for key, text in sorted(config.originals.items()):
         reason = asks_for(key, text)
         if reason is not None and base_key(key) in SERVED_AT_START:

@@ -12,7 +12,7 @@ from .definition import server_keys
 from .effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from .errors import ConfigError
 from .listener_config import ListenerSettings, listener_settings
-from .listeners import Listener
+from .listeners import Listener, uses_sasl
 from .security import is_served_at_start, key_of_listener
 from .sources import Setting, collect
 from .stored import ADVERTISED, broker_problem
@@ -75,6 +75,11 @@ class ServerConfig(TypedValues):
     def protocols(self) -> frozenset[str]:
         """The security protocols of :attr:`listeners`."""
         return frozenset(listener.protocol for listener in self.listeners)
+
+    @property
+    def has_sasl(self) -> bool:
+        """Whether clients of one of the :attr:`listeners` authenticate by SASL."""
+        return any(map(uses_sasl, self.protocols))
 
     @property
     def controller_listeners(self) -> tuple[Listener, ...]:

@@ -97,11 +97,11 @@ def _list(name: str, value: Value, rule: Rule) -> str | None:
         return f"Configuration '{name}' must not be empty. Valid values include: {valid}"
     if len(set(value)) != len(value):
         return f"Configuration '{name}' values must not be duplicated."
-    for one in value:
-        if not one:
+    for item in value:
+        if not item:
             return f"Configuration '{name}' values must not be empty."
-        if values and one not in values:
-            return invalid(name, one, f"String must be one of: {', '.join(values)}")
+        if values and item not in values:
+            return invalid(name, item, f"String must be one of: {', '.join(values)}")
     return None
 
 

@@ -60,7 +60,7 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
         """Replaces the configuration."""
         self.config = config
         for shard in self._shards.values():
-            shard.core.config = config
+            shard.core.groups.config = config
 
     def cores(self) -> list[GroupCore]:
         """Returns the groups and offsets of each partition that is served."""
@@ -69,13 +69,13 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
     def topics_changed(self, names: set[str], has_new: bool) -> Steps[None]:
         """Notes, in steps, that topics were created, changed or deleted. ``has_new``: some were created."""
         self._topics.changed(names, has_new)
-        cores = [shard.core for shard in self._shards.values() if shard.core.consumer_groups]
+        cores = [shard.core for shard in self._shards.values() if shard.core.groups.consumer]
         if cores:
             from .consumer.lifecycle import topics_changed
 
             for core in cores:
                 yield
-                topics_changed(core, names)
+                topics_changed(core.groups, names)
 
     def topics_deleted(self, topics: set[str]) -> Steps[None]:
         """Deletes the offsets of deleted topics, in steps (``OffsetMetadataManager.onPartitionsDeleted``)."""

@@ -1,7 +1,7 @@
 """The group coordinator of one partition of ``__consumer_offsets``: decisions and replay, no waiting and no writing.
 
 Owns: the groups and offsets of the partition. Never does: I/O, reading a clock, choosing at random (each event brings
-the time, ``new_uuid`` makes member ids). Invariants: durable state (``stored_groups``, ``offsets``) changes in
+the time, ``new_uuid`` makes member ids). Invariants: durable state (``groups.stored``, ``offsets``) changes in
 :meth:`GroupCore.replay` alone. Live groups (sessions, parked requests, rebalances) are built from it after loading. A
 Stable classic group has the content of its last record. Source: ``GroupCoordinatorShard``, ``GroupMetadataManager``.
 """
@@ -25,6 +25,7 @@ from .classic.member import ClassicMember
 from .classic.rebalance import prepare
 from .classic.timeouts import initial_join_due, join_due, member_expired, sync_due
 from .config import GroupCoordinatorConfig
+from .consumer.registry import GroupRegistry
 from .consumer.topics import GroupTopics, no_topics
 from .effects import (
     EXPIRATION_KEY,
@@ -38,17 +39,17 @@ from .effects import (
 )
 from .memory import GroupMemory
 from .offsets.expiration import Expiration
-from .offsets.registry import OffsetRegistry
+from .offsets.store import OffsetStore
 from .records import CoordinatorRecord, decode_record
 from .unserved import SHARE_TYPE, UnservedGroup, UnservedRecord, is_unserved, read_record
 
 # The modules of consumer groups are imported when the first such group appears: a broker without one starts faster.
 
 
-class GroupCore(OffsetRegistry):
+class GroupCore:
     """Groups and offsets of one partition, and the handling of their records and timers."""
 
-    __slots__ = ("expiration",)
+    __slots__ = ("expiration", "groups", "offsets")
 
     def __init__(
         self,
@@ -64,15 +65,16 @@ class GroupCore(OffsetRegistry):
         ``group_configs`` returns the configs of a group by its id. ``memory`` (the bytes of members) and ``counts`` are
         shared with the other partitions.
         """
-        super().__init__(
+        self.groups = GroupRegistry(
             config, new_uuid, memory or GroupMemory(), topics or no_topics(), group_configs, counts or GroupCounts()
         )
+        self.offsets = OffsetStore()
         self.expiration: Expiration | None = None
         """The search for expired offsets that is under way."""
 
     def effects(self, now_ms: int) -> GroupEffects:
         """An empty list of effects for an event at ``now_ms``."""
-        return GroupEffects(now_ms, self.counts)
+        return GroupEffects(now_ms, self.groups.counts)
 
     # --- durable state
 
@@ -94,48 +96,48 @@ class GroupCore(OffsetRegistry):
                 return
             assert isinstance(value, OffsetCommitValue)
             if (
-                key.group not in self.groups
-                and key.group not in self.consumer_groups
-                and key.group not in self.unserved_groups
+                key.group not in self.groups.classic
+                and key.group not in self.groups.consumer
+                and key.group not in self.groups.unserved
             ):
                 # A commit without a member: a simple group, which has no protocol type.
-                self.groups[key.group] = ClassicGroup(key.group, now_ms, self.memory)
+                self.groups.classic[key.group] = ClassicGroup(key.group, now_ms, self.groups.memory)
             self.offsets.put(key.group, key.topic, key.partition, value, offset, producer_id)
         elif isinstance(key, GroupMetadataKey):
             if value is None:
-                self.stored_groups.pop(key.group, None)
-                self.groups.pop(key.group, None)
+                self.groups.stored.pop(key.group, None)
+                self.groups.classic.pop(key.group, None)
             else:
                 assert isinstance(value, GroupMetadataValue)
-                self.stored_groups[key.group] = value
+                self.groups.stored[key.group] = value
                 # The group may have been of another kind until now.
-                self.consumer_groups.pop(key.group, None)
-                self.unserved_groups.pop(key.group, None)
+                self.groups.consumer.pop(key.group, None)
+                self.groups.unserved.pop(key.group, None)
         elif isinstance(record, UnservedRecord):
             self._replay_unserved(record)
         else:
             from .consumer.replay import replay
 
-            replay(self, key, value)
+            replay(self.groups, key, value)
 
     def _replay_unserved(self, record: UnservedRecord) -> None:
         """Replays a record of a share or streams group. Raises ProtocolError if the id belongs to another kind of
         group."""
         group_id = record.group_id
-        group = self.unserved_groups.get(group_id)
+        group = self.groups.unserved.get(group_id)
         if record.is_tombstone:
             if group is not None and group.group_type == record.group_type:
                 group.replay(record)
                 if record.forgets_group:
-                    del self.unserved_groups[group_id]
+                    del self.groups.unserved[group_id]
             return
         if group is None:
             # A streams group may have the id of a group that only has offsets; a share group may not.
-            is_other = group_id in self.consumer_groups or group_id in self.stored_groups
-            if is_other or (group_id in self.groups and record.group_type == SHARE_TYPE):
+            is_other = group_id in self.groups.consumer or group_id in self.groups.stored
+            if is_other or (group_id in self.groups.classic and record.group_type == SHARE_TYPE):
                 raise ProtocolError(f"Group {group_id!r} is not a {record.group_type} group")
-            self.groups.pop(group_id, None)
-            group = self.unserved_groups[group_id] = UnservedGroup(group_id, record.group_type)
+            self.groups.classic.pop(group_id, None)
+            group = self.groups.unserved[group_id] = UnservedGroup(group_id, record.group_type)
         elif group.group_type != record.group_type:
             raise ProtocolError(f"Group {group_id!r} is not a {record.group_type} group")
         group.replay(record)
@@ -148,22 +150,23 @@ class GroupCore(OffsetRegistry):
 
     def on_loaded(self, effects: GroupEffects) -> None:
         """Starts the live groups after all records were replayed. Each member has a full session."""
-        for group_id, value in self.stored_groups.items():
-            group = _group_from_record(group_id, value, effects.now_ms, self.memory)
-            self.groups[group_id] = group
+        groups, config = self.groups, self.groups.config
+        for group_id, value in groups.stored.items():
+            group = _group_from_record(group_id, value, effects.now_ms, groups.memory)
+            groups.classic[group_id] = group
             for member in group.members.values():
                 effects.set_timer(member.session_timer)
-            if len(group.members) > self.config.group_max_size:
-                prepare(self.config, group, effects, "the group is larger than group.max.size, which was lowered")
-        if self.consumer_groups:
+            if len(group.members) > config.group_max_size:
+                prepare(config, group, effects, "the group is larger than group.max.size, which was lowered")
+        if groups.consumer:
             from .consumer.lifecycle import begin_sessions
 
-            begin_sessions(self, effects)
-        effects.set_timer(SetTimer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue()))
+            begin_sessions(groups, effects)
+        effects.set_timer(SetTimer(EXPIRATION_KEY, config.offsets_retention_check_interval_ms, ExpirationDue()))
 
     def on_unloaded(self, effects: GroupEffects) -> None:
         """Answers parked requests NOT_COORDINATOR, because this broker stops serving the partition."""
-        for group in self.groups.values():
+        for group in self.groups.classic.values():
             group.transition_to(GroupState.DEAD, effects.now_ms)
             for member in group.members.values():
                 token = group.pop_join_token(member)
@@ -182,28 +185,30 @@ class GroupCore(OffsetRegistry):
         """Handles the event of a timer."""
         match event:
             case MemberExpired():
-                member_expired(self, event, effects)
+                member_expired(self.groups, event, effects)
             case JoinDue():
-                join_due(self, event, effects)
+                join_due(self.groups, event, effects)
             case InitialJoinDue():
-                initial_join_due(self, event, effects)
+                initial_join_due(self.groups, event, effects)
             case SyncDue():
-                sync_due(self, event, effects)
+                sync_due(self.groups, event, effects)
             case ExpirationDue():
                 if self.expiration is None:
                     self.expiration = Expiration(self, effects.now_ms)
                 records, goes_on = self.expiration.step()
                 effects.records += records
                 effects.atomic = False
-                self.counts.offset_expirations += sum(isinstance(record.key, OffsetCommitKey) for record in records)
+                self.groups.counts.offset_expirations += sum(
+                    isinstance(record.key, OffsetCommitKey) for record in records
+                )
                 if not goes_on:
                     self.expiration = None
-                delay_ms = 0 if goes_on else self.config.offsets_retention_check_interval_ms
+                delay_ms = 0 if goes_on else self.groups.config.offsets_retention_check_interval_ms
                 effects.set_timer(SetTimer(EXPIRATION_KEY, delay_ms, ExpirationDue()))
             case _:  # of a consumer group
                 from .consumer.lifecycle import handle_timer
 
-                handle_timer(self, event, effects)
+                handle_timer(self.groups, event, effects)
 
 
 def _group_from_record(group_id: str, value: GroupMetadataValue, now_ms: int, memory: GroupMemory) -> ClassicGroup:

@@ -31,12 +31,12 @@ DescribedGroupMember = DescribeGroupsResponse.DescribedGroupMember
 
 def describe_group(core: GroupCore, group_id: str, api_version: int) -> Generator[None, None, DescribedGroup]:
     """Describes a group, in steps. A missing group is Dead; since version 6 the answer also has GROUP_ID_NOT_FOUND."""
-    group = core.groups.get(group_id)
+    group = core.groups.classic.get(group_id)
     if group is None:
         described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD)
         if api_version >= GROUP_ID_NOT_FOUND_SINCE:
             described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            is_other = group_id in core.consumer_groups or group_id in core.unserved_groups
+            is_other = group_id in core.groups.consumer or group_id in core.groups.unserved
             what = "is not a classic group" if is_other else "not found"
             described.error_message = f"Group {group_id} {what}."
         return described
@@ -78,19 +78,23 @@ def list_groups(
 ) -> Generator[None, None, list[ListGroupsResponse.ListedGroup]]:
     """Lists the groups in one of the states and of one of the types, in steps; an empty filter selects all."""
     listed: list[ListGroupsResponse.ListedGroup] = []
-    classic = list(core.groups.values()) if not types or CLASSIC_TYPE in types else []
-    consumer = list(core.consumer_groups.values()) if not types or CONSUMER_TYPE in types else []
+    classic = list(core.groups.classic.values()) if not types or CLASSIC_TYPE in types else []
+    consumer = list(core.groups.consumer.values()) if not types or CONSUMER_TYPE in types else []
     for number, group in enumerate(classic, 1):
         if not states or group.state.lower() in states:
             listed.append(_listed(group.group_id, group.protocol_type or "", group.state))
         if number % GROUPS_A_STEP == 0:
             yield
-    for number, one in enumerate(consumer, 1):
-        if not states or one.state.lower() in states:
-            listed.append(_listed(one.group_id, CONSUMER_PROTOCOL_TYPE, one.state, CONSUMER_TYPE))
+    for number, consumer_group in enumerate(consumer, 1):
+        if not states or consumer_group.state.lower() in states:
+            listed.append(_listed(consumer_group.group_id, CONSUMER_PROTOCOL_TYPE, consumer_group.state, CONSUMER_TYPE))
         if number % GROUPS_A_STEP == 0:
             yield
-    unserved = [one for one in core.unserved_groups.values() if not types or one.group_type in types]
+    unserved = [
+        unserved_group
+        for unserved_group in core.groups.unserved.values()
+        if not types or unserved_group.group_type in types
+    ]
     for number, other in enumerate(unserved, 1):
         if not states or other.state.lower() in states:
             listed.append(_listed(other.group_id, other.group_type, other.state, other.group_type))
@@ -127,9 +131,9 @@ def delete_group(core: GroupCore, group_id: str, effects: GroupEffects) -> bool:
 
 def _tombstones_of(core: GroupCore, group_id: str) -> list[CoordinatorRecord]:
     """Returns the records that delete a group of any served kind, without its offsets."""
-    if group_id in core.unserved_groups:
-        return core.unserved_groups[group_id].tombstones()
-    consumer_group = core.consumer_groups.get(group_id)
+    if group_id in core.groups.unserved:
+        return core.groups.unserved[group_id].tombstones()
+    consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is None:
         return [group_tombstone(group_id)]
     from .consumer.records import group_tombstones
@@ -138,12 +142,12 @@ def _tombstones_of(core: GroupCore, group_id: str) -> list[CoordinatorRecord]:
 
 
 def _validate_delete(core: GroupCore, group_id: str) -> None:
-    consumer_group = core.consumer_groups.get(group_id)
+    consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is not None:
         if consumer_group.members:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
         return
-    unserved = core.unserved_groups.get(group_id)
+    unserved = core.groups.unserved.get(group_id)
     if unserved is not None:
         if unserved.members:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
@@ -151,7 +155,7 @@ def _validate_delete(core: GroupCore, group_id: str) -> None:
             # Its state in __share_group_state would stay, and fence a later share group of the same id.
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         return
-    group = core.groups.get(group_id)
+    group = core.groups.classic.get(group_id)
     if group is None or group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
     if group.state is not GroupState.EMPTY:

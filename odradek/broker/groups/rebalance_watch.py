@@ -29,19 +29,24 @@ class RebalanceWatch:
         """Logs, in steps, what has changed since the last call. ``now_ms``: the time by the clock that groups use."""
         slow: dict[str, SlowRebalance] = {}
         for core in cores:
-            slow.update({one.group_id: one for one in (yield from slow_rebalances(core, now_ms, SLOW_AFTER_MS))})
+            slow.update(
+                {
+                    rebalance.group_id: rebalance
+                    for rebalance in (yield from slow_rebalances(core, now_ms, SLOW_AFTER_MS))
+                }
+            )
             yield
-        for group_id, one in slow.items():
+        for group_id, rebalance in slow.items():
             logged = self._logged.get(group_id)
-            if logged is None or (logged.state, logged.since_ms) != (one.state, one.since_ms):
+            if logged is None or (logged.state, logged.since_ms) != (rebalance.state, rebalance.since_ms):
                 logger.warning(
                     "group %r has been in %s for %.1f s and waits for %s; after the rebalance timeout of %.0f s it "
                     "continues without them",
                     group_id,
-                    one.state,
-                    (now_ms - one.since_ms) / 1000,
-                    one.waits_for,
-                    one.limit_ms / 1000,
+                    rebalance.state,
+                    (now_ms - rebalance.since_ms) / 1000,
+                    rebalance.waits_for,
+                    rebalance.limit_ms / 1000,
                 )
         for group_id, logged in self._logged.items():
             if group_id not in slow:

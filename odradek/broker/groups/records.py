@@ -69,7 +69,9 @@ CoordinatorKey = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey
 CoordinatorValue = OffsetCommitValue | GroupMetadataValue | ConsumerGroupValue
 
 _SERVED_TYPES = frozenset(
-    one for one in CoordinatorRecordType if not one.name.startswith(("SHARE_GROUP", "STREAMS_GROUP"))
+    record_type
+    for record_type in CoordinatorRecordType
+    if not record_type.name.startswith(("SHARE_GROUP", "STREAMS_GROUP"))
 )
 """Record types of classic groups, consumer groups and committed offsets."""
 

@@ -85,13 +85,13 @@ class RetentionWarnings:
     def _check_under_cap(self, going: Mapping[Log, int], start_of: Mapping[Log, int]) -> Steps[None]:
         removals: dict[TopicPartition, list[Removal]] = {}
         starts: dict[TopicPartition, int] = {}
-        for count, one in enumerate(list(self._partitions), 1):
+        for count, partition in enumerate(list(self._partitions), 1):
             if not count % PARTITIONS_A_STEP:
                 yield
-            log = one.open_log
+            log = partition.open_log
             if log is not None and log in going:
-                removals[one.topic, one.index] = [Removal(going[log], None, by_cap=True)]
-                starts[one.topic, one.index] = start_of[log]
+                removals[partition.topic, partition.index] = [Removal(going[log], None, by_cap=True)]
+                starts[partition.topic, partition.index] = start_of[log]
         if removals:
             committed = yield from self._committed(removals)
             self._warn(committed, removals, starts, self._throttle_under_cap)
@@ -101,20 +101,20 @@ class RetentionWarnings:
         now_ms = self._clock_ms()
         removals: dict[TopicPartition, list[Removal]] = {}
         starts: dict[TopicPartition, int] = {}
-        for count, one in enumerate(list(self._partitions), 1):
+        for count, partition in enumerate(list(self._partitions), 1):
             if not count % PARTITIONS_A_STEP:
                 yield
-            log = one.open_log
-            if log is None or log.failure is not None or not log.is_open:
+            log = partition.open_log
+            if log is None or log.health.failure is not None or not log.health.is_open:
                 continue
             try:
                 upcoming = self._upcoming(log, now_ms)
             except (KafkaError, OSError) as error:
-                logger.debug("%s-%d: %s", one.topic, one.index, error)
+                logger.debug("%s-%d: %s", partition.topic, partition.index, error)
                 continue
             if upcoming:
-                removals[one.topic, one.index] = upcoming
-                starts[one.topic, one.index] = log.log_start_offset
+                removals[partition.topic, partition.index] = upcoming
+                starts[partition.topic, partition.index] = log.log_start_offset
         if removals:
             committed = yield from self._committed(removals)
             self._warn(committed, removals, starts, self._throttle)

@@ -25,40 +25,40 @@ def join_group(
     """Handles a JoinGroup: answered at once, or parked under ``token``."""
     joining = PendingJoin(request, context, token, effects)
     replaced: list[CoordinatorRecord] = []
-    if request.group_id not in core.groups:
-        unserved = core.unserved_groups.get(request.group_id)
+    if request.group_id not in core.groups.classic:
+        unserved = core.groups.unserved.get(request.group_id)
         if unserved is not None:
             if not unserved.may_become_classic:
                 joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
                 return
             replaced = unserved.tombstones()
-        consumer_group = core.consumer_groups.get(request.group_id)
+        consumer_group = core.groups.consumer.get(request.group_id)
         if consumer_group is not None:
             if consumer_group.members:
                 from .consumer.classic_members import join
 
-                join(core, consumer_group, joining)
+                join(core.groups, consumer_group, joining)
                 return
             # It has no members: it becomes a classic group.
             from .consumer.records import group_tombstones
 
             replaced = group_tombstones(consumer_group)
-    join_classic_group(core, joining, replaced)
+    join_classic_group(core.groups, joining, replaced)
 
 
 def sync_group(core: GroupCore, request: SyncGroupRequest, token: Token, effects: GroupEffects) -> None:
     """Handles a SyncGroup: answered at once, or parked under ``token`` until the leader's assignment is stored."""
     try:
-        group = core.groups.get(request.group_id)
+        group = core.groups.classic.get(request.group_id)
         if group is not None:
-            sync_classic_group(core.config, group, request, token, effects)
+            sync_classic_group(core.groups.config, group, request, token, effects)
             return
-        consumer_group = core.consumer_groups.get(request.group_id)
+        consumer_group = core.groups.consumer.get(request.group_id)
         if consumer_group is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         from .consumer.classic_members import sync
 
-        sync(core, consumer_group, request, token, effects)
+        sync(core.groups, consumer_group, request, token, effects)
     except KafkaError as error:
         effects.reply(token, SyncGroupResponse(error_code=error.error_code))
 
@@ -66,11 +66,11 @@ def sync_group(core: GroupCore, request: SyncGroupRequest, token: Token, effects
 def heartbeat(core: GroupCore, request: HeartbeatRequest, effects: GroupEffects) -> None:
     """Renews a member's session, and answers whether it must join again. Raises KafkaError if the sender is not a
     member."""
-    group = core.groups.get(request.group_id)
+    group = core.groups.classic.get(request.group_id)
     if group is not None:
         heartbeat_of_member(group, request, effects)
         return
-    consumer_group = core.consumer_groups.get(request.group_id)
+    consumer_group = core.groups.consumer.get(request.group_id)
     if consumer_group is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     from .consumer.classic_members import heartbeat as heartbeat_in_consumer_group
@@ -80,13 +80,13 @@ def heartbeat(core: GroupCore, request: HeartbeatRequest, effects: GroupEffects)
 
 def leave_group(core: GroupCore, group_id: str, identities: list[MemberIdentity], effects: GroupEffects) -> None:
     """Removes members; the response has an error code for each. Raises KafkaError if the group does not exist."""
-    group = core.groups.get(group_id)
+    group = core.groups.classic.get(group_id)
     if group is not None:
-        leave_classic_group(core.config, group, identities, effects)
+        leave_classic_group(core.groups.config, group, identities, effects)
         return
-    consumer_group = core.consumer_groups.get(group_id)
+    consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     from .consumer.classic_members import leave
 
-    leave(core, consumer_group, identities, effects)
+    leave(core.groups, consumer_group, identities, effects)

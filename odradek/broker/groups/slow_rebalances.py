@@ -41,7 +41,7 @@ def slow_rebalances(core: GroupCore, now_ms: int, longer_than_ms: int) -> Steps[
     A new group that only waits for further members to join is left out.
     """
     found = []
-    for count, group in enumerate(list(core.groups.values()), 1):
+    for count, group in enumerate(list(core.groups.classic.values()), 1):
         if not count % GROUPS_A_STEP:
             yield
         if group.state in (GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE):
@@ -49,7 +49,7 @@ def slow_rebalances(core: GroupCore, now_ms: int, longer_than_ms: int) -> Steps[
             if 0 <= since_ms <= now_ms - longer_than_ms and (waits_for := _classic_waits_for(group)):
                 limit_ms = group.rebalance_timeout_ms()
                 found.append(SlowRebalance(group.group_id, group.state, since_ms, waits_for, limit_ms))
-    for count, consumer_group in enumerate(list(core.consumer_groups.values()), 1):
+    for count, consumer_group in enumerate(list(core.groups.consumer.values()), 1):
         if not count % GROUPS_A_STEP:
             yield
         since_ms = consumer_group.assignment_timestamp_ms

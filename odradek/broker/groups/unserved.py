@@ -22,8 +22,12 @@ from .records import CoordinatorRecord
 SHARE_TYPE = "share"
 STREAMS_TYPE = "streams"
 
-_SHARE_RECORDS = frozenset(one for one in CoordinatorRecordType if one.name.startswith("SHARE_GROUP"))
-_STREAMS_RECORDS = frozenset(one for one in CoordinatorRecordType if one.name.startswith("STREAMS_GROUP"))
+_SHARE_RECORDS = frozenset(
+    record_type for record_type in CoordinatorRecordType if record_type.name.startswith("SHARE_GROUP")
+)
+_STREAMS_RECORDS = frozenset(
+    record_type for record_type in CoordinatorRecordType if record_type.name.startswith("STREAMS_GROUP")
+)
 _GROUP_RECORDS = frozenset((CoordinatorRecordType.SHARE_GROUP_METADATA, CoordinatorRecordType.STREAMS_GROUP_METADATA))
 """Their tombstones delete the group."""
 _MEMBER_RECORDS = frozenset(

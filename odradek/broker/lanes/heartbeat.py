@@ -54,7 +54,7 @@ def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane
         ):
             return False
         shard = groups.ready_shard(request.group_id)
-        group = None if shard is None else shard.core.groups.get(request.group_id)
+        group = None if shard is None else shard.core.groups.classic.get(request.group_id)
         if shard is None or group is None or group.state is PREPARING or group.state is DEAD:
             return False
         member = group.members.get(request.member_id)

@@ -125,7 +125,7 @@ def offset_commit_lane(parts: LaneParts, route: Route, answering: Answering) -> 
             if not authorizer.allows(principal, host, AclOperation.READ, AclResourceType.TOPIC, topic.name):
                 return False
         shard = groups.ready_shard(group_id)
-        group = None if shard is None else shard.core.groups.get(group_id)
+        group = None if shard is None else shard.core.groups.classic.get(group_id)
         if shard is None or group is None or not shard.stores_at_once():
             return False
         member = group.members.get(request.member_id)

@@ -49,11 +49,15 @@ class ControllerMetrics:
             ("fencedbrokercount", "Brokers that are fenced.", fenced),
             ("globaltopiccount", "Topics.", len(image.topics_by_name)),
             ("globalpartitioncount", "Partitions.", len(partitions)),
-            ("offlinepartitionscount", "Partitions without a leader.", sum(not one.has_leader for one in partitions)),
+            (
+                "offlinepartitionscount",
+                "Partitions without a leader.",
+                sum(not partition.has_leader for partition in partitions),
+            ),
             (
                 "preferredreplicaimbalancecount",
                 "Partitions whose first replica does not lead.",
-                sum(not one.has_preferred_leader for one in partitions),
+                sum(not partition.has_preferred_leader for partition in partitions),
             ),
         ):
             yield GaugeMetricFamily(f"{PREFIX}{name}", what, value=number)

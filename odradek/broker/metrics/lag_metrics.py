@@ -118,14 +118,14 @@ class LagMetrics:
                 self._running = None
                 break
         shown, now_ms = self._shown, self._sources.clock_ms()
-        known = [one for one in shown.largest if one.lag != UNKNOWN]
-        lags = [Sample(one.labels, one.lag) for one in known]
+        known = [lag for lag in shown.largest if lag.lag != UNKNOWN]
+        lags = [Sample(lag.labels, lag.lag) for lag in known]
         if shown.count > len(shown.largest):
             lags.append(Sample(OTHERS, shown.others))
         yield from in_pieces(_lag_family, lags)
-        seconds = (Sample(one.labels, age_s) for one in known if (age_s := _age_s(one, shown, now_ms)) is not None)
+        seconds = (Sample(lag.labels, age_s) for lag in known if (age_s := _age_s(lag, shown, now_ms)) is not None)
         yield from in_pieces(_seconds_family, seconds)
-        yield from in_pieces(_offset_family, (Sample(one.labels, one.offset) for one in shown.largest))
+        yield from in_pieces(_offset_family, (Sample(lag.labels, lag.offset) for lag in shown.largest))
         yield GaugeMetricFamily(
             "kafka_coordinator_group_groupmetadatamanager_numoffsets", "Number of committed offsets.", shown.count
         )
@@ -142,14 +142,14 @@ class LagMetrics:
                     yield
         found.largest.sort(reverse=True)
         known = self._shown.times
-        for one in found.largest:
-            if one.lag <= 0:
+        for largest in found.largest:
+            if largest.lag <= 0:
                 break
-            unread = one.unread
+            unread = largest.unread
             if unread not in found.times:
                 # If the group has not moved, the time is known and no batch is read again.
                 is_known = known.get(unread, NOTHING_UNREAD) != NOTHING_UNREAD
-                found.times[unread] = known[unread] if is_known else (yield from self._time_of(one))
+                found.times[unread] = known[unread] if is_known else (yield from self._time_of(largest))
         self._shown = found
 
     def _time_of(self, one: Lag) -> Steps[int | None]:

@@ -76,7 +76,7 @@ PARTITION_LABELS = ("topic", "partition")
 
 
 LOG_GAUGES: Sequence[tuple[str, str, Callable[[Log], int]]] = (
-    ("kafka_log_log_size", "Size of a partition's segments in bytes.", lambda log: log.size_in_bytes),
+    ("kafka_log_log_size", "Size of a partition's segments in bytes.", lambda log: log.segments.size_in_bytes),
     ("kafka_log_log_logstartoffset", "Log start offset of a partition.", lambda log: log.log_start_offset),
     ("kafka_log_log_logendoffset", "Log end offset of a partition.", lambda log: log.log_end_offset),
     ("kafka_log_log_numlogsegments", "Number of a partition's segments.", lambda log: len(log.segments)),

@@ -121,7 +121,7 @@ class QuotaMetrics:
                 labels=("listener", "ip"),
             ),
             chain(
-                (Sample((name, ""), one.accepted.rate(now_ms)) for name, one in of_listeners.items()),
+                (Sample((name, ""), listener.accepted.rate(now_ms)) for name, listener in of_listeners.items()),
                 () if quotas is None else self._addresses(quotas.addresses),
             ),
         )
@@ -137,8 +137,8 @@ class QuotaMetrics:
                 f"Average throttle time of new connections in the last minute because of {whose}, in milliseconds.",
                 labels=("listener",),
             )
-            for name, one in accepted.listeners.items():
-                average_ms = average(one).value(now_ms)
+            for name, listener in accepted.listeners.items():
+                average_ms = average(listener).value(now_ms)
                 family.add_metric((name,), float("nan") if average_ms is None else average_ms)
             yield family
 

@@ -88,10 +88,10 @@ class ReplicaMetrics:
 
         def lags() -> Iterator[Sample]:
             nonlocal max_lag, failed
-            for one in self._sources.followed():
-                max_lag = max(max_lag, one.lag)
-                failed += one.has_failed
-                yield Sample((one.client_id, one.topic, str(one.partition)), one.lag)
+            for replica in self._sources.followed():
+                max_lag = max(max_lag, replica.lag)
+                failed += replica.has_failed
+                yield Sample((replica.client_id, replica.topic, str(replica.partition)), replica.lag)
 
         name, what = "kafka_server_fetcherlagmetrics_consumerlag", "Records that a replica on this broker lacks."
         labels = (*FETCHER_LABELS, *PARTITION_LABELS)
@@ -106,8 +106,12 @@ class ReplicaMetrics:
             family.add_metric(REPLICA_FETCHERS, value)
             yield family
         counts: Sequence[tuple[str, str, Callable[[FetcherState], int]]] = (
-            ("requests", "Fetch requests that this broker has sent to a leader.", lambda one: one.requests),
-            ("bytes", "Bytes of records that this broker has copied from a leader.", lambda one: one.copied_bytes),
+            ("requests", "Fetch requests that this broker has sent to a leader.", lambda fetcher: fetcher.requests),
+            (
+                "bytes",
+                "Bytes of records that this broker has copied from a leader.",
+                lambda fetcher: fetcher.copied_bytes,
+            ),
         )
         for name, what, count in counts:
             counter = CounterMetricFamily(f"kafka_server_fetcherstats_{name}", what, labels=LEADER_LABELS)

@@ -131,7 +131,7 @@ class Connections:
         excess = self.quotas.excess()
         if not excess:
             return
-        others = [one for one in self._open.values() if one.listener_name != self.quotas.protected]
+        others = [connection for connection in self._open.values() if connection.listener_name != self.quotas.protected]
         staying = [other for other in others if not other.is_closing]
         excess -= len(others) - len(staying)
         for connection in nsmallest(excess, staying, key=attrgetter("last_used_ms")):

@@ -34,8 +34,8 @@ class BoundListener:
 
     def close(self) -> None:
         """Closes the sockets."""
-        for one in self.sockets:
-            one.close()
+        for opened in self.sockets:
+            opened.close()
 
 
 class BindAddress(NamedTuple):
@@ -130,16 +130,18 @@ def _addresses(listener: Listener, all_listeners: Sequence[Listener]) -> list[Bi
             found[BindAddress(socket.AF_INET6, "::1")] = None
     if not found:
         raise OSError(errno.EADDRNOTAVAIL, "no address of a family that this machine has")
-    return sorted(found, key=lambda one: one.family != socket.AF_INET)
+    return sorted(found, key=lambda address: address.family != socket.AF_INET)
 
 
 def _wildcard(listener: Listener, all_listeners: Sequence[Listener]) -> list[BindAddress]:
     """All interfaces of both families; of one, if the machine has no IPv6, or another listener has the other family."""
     if not _has_ipv6():
         return [EVERY_IPV4]
-    others = [_literal(one.host) for one in all_listeners if one.port == listener.port != 0 and one is not listener]
+    others = [
+        _literal(other.host) for other in all_listeners if other.port == listener.port != 0 and other is not listener
+    ]
     taken = {other.family for other in others if other is not None}
-    return [one for one in (EVERY_IPV4, EVERY_IPV6) if one.family not in taken]
+    return [address for address in (EVERY_IPV4, EVERY_IPV6) if address.family not in taken]
 
 
 def _literal(host: str) -> Literal | None:

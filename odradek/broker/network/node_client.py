@@ -217,7 +217,7 @@ class NodeClient:
         version = ApiVersionsRequest.VERSIONS[1]
         answer = await self._exchange(request, version, ApiVersionsResponse, timeout_s)
         if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
-            known = [one.max_version for one in answer.api_keys if one.api_key == ApiVersionsRequest.API_KEY]
+            known = [api.max_version for api in answer.api_keys if api.api_key == ApiVersionsRequest.API_KEY]
             version = min(known[0], version) if known else 0
             answer = await self._exchange(request, version, ApiVersionsResponse, timeout_s)
         if answer.error_code:

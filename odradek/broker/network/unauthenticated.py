@@ -103,13 +103,15 @@ class Unauthenticated:
 
     def _free_memory(self) -> None:
         host = max(self._held_by_host, key=self._held_by_host.__getitem__)
-        largest = max((one for one in self._held if one.client_host == host), key=self._held.__getitem__)
+        largest = max(
+            (connection for connection in self._held if connection.client_host == host), key=self._held.__getitem__
+        )
         what = f"connections that have not authenticated hold more than {BYTES_KEY}={self._max_bytes}"
         self._end(largest, f"{what}, most of it from its address")
 
     def _make_room(self, most: int) -> None:
         host = max(self._by_host, key=self._by_host.__getitem__)
-        oldest = next(one for one in self._since_ms if one.client_host == host)
+        oldest = next(connection for connection in self._since_ms if connection.client_host == host)
         self._end(oldest, f"{most} connections have not authenticated, most of them from its address ({MAX_KEY})")
 
     def _end(self, connection: Connection, reason: str) -> None:

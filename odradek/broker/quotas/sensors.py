@@ -144,7 +144,7 @@ class Sensors(Generic[SensorType]):
             if now_ms - self._looked_ms < LOOK_MS:
                 return False
             self._looked_ms = now_ms
-            self._largest = largest = max(self._owned, key=lambda one: len(self._owned[one]))
+            self._largest = largest = max(self._owned, key=lambda other: len(self._owned[other]))
             if len(self._owned[largest]) <= own + 1:
                 return False
         if largest.has_logged_in and not owner.has_logged_in:
@@ -156,9 +156,9 @@ class Sensors(Generic[SensorType]):
         """The sensor that the names of an owner share."""
         sensor = self._shared.pop(owner, None)
         if sensor is None:
-            for one in list(self._shared)[:2]:
-                if self._shared[one].is_as_new(now_ms):
-                    del self._shared[one]
+            for other in list(self._shared)[:2]:
+                if self._shared[other].is_as_new(now_ms):
+                    del self._shared[other]
             if len(self._shared) >= MAX_OWNERS:
                 owner = ANYONE
                 sensor = self._shared.pop(owner, None)

@@ -156,10 +156,10 @@ class GroupCommit:
             try:
                 flushes += directory.flusher.prepare([log], with_indexes=with_indexes)
             except KafkaError as error:
-                if log.is_open and lacks_descriptors(error):
+                if log.health.is_open and lacks_descriptors(error):
                     self._try_later([log], with_indexes, error)
                     continue
-                if log.is_open:
+                if log.health.is_open:
                     logger.error("%s", error)
                 self._call_waiters(log, error)
         if flushes:

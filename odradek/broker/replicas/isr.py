@@ -281,7 +281,12 @@ class InSyncReplicas:
     def low_watermark(self, log_start_offset: int) -> int:
         """The lowest log start offset of the leader and of the followers whose brokers are not fenced."""
         followers = self.followers.items()
-        return min([log_start_offset, *(one.log_start_offset for replica, one in followers if self._is_there(replica))])
+        return min(
+            [
+                log_start_offset,
+                *(follower.log_start_offset for replica, follower in followers if self._is_there(replica)),
+            ]
+        )
 
     def _is_there(self, replica: int) -> bool:
         registration = self._registration(replica)

@@ -297,7 +297,7 @@ class Leading:
         low_watermark = self.low_watermark
         done = [deletion for deletion in self._deletions if deletion[0] <= low_watermark]
         if done:
-            self._deletions = [one for one in self._deletions if one[0] > low_watermark]
+            self._deletions = [deletion for deletion in self._deletions if deletion[0] > low_watermark]
             for _, callback in done:
                 callback(None)
 

@@ -124,7 +124,7 @@ class ReplicaMoves:
 
     def _target(self, path: str) -> LogDirectory:
         # The configured name, made absolute, must be equal as text, as in Kafka.
-        named = next((one for one in self._directories.paths if str(one) == path), None)
+        named = next((directory for directory in self._directories.paths if str(directory) == path), None)
         target = None if named is None else self._directories.by_path(named)
         if target is None:
             if named is not None:

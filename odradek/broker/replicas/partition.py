@@ -196,11 +196,11 @@ class Partition:
         """Appends a client's or a coordinator's batch. Call :meth:`notify_when_seen` after it is answered.
 
         ``header``: that of the batch, if it was read already. ``inspected``, ``transaction_version``: as for
-        :meth:`Log.append_as_leader`.
+        :meth:`LogAppender.append_as_leader`.
         Raises KafkaError with the client's error, InspectionNeededError.
         """
         log = self.log
-        appended = log.append_as_leader(
+        appended = log.appender.append_as_leader(
             records,
             self.leader_epoch,
             now_ms,
@@ -322,7 +322,7 @@ class AppendQueue:
             if size < LARGE_APPEND_BYTES:
                 result = partition.append(records, now_ms, AppendOrigin.CLIENT, inspected=inspected)
             else:
-                begun = log.begin_append(records, partition.leader_epoch, now_ms, inspected)
+                begun = log.appender.begin(records, partition.leader_epoch, now_ms, inspected)
                 if isinstance(begun, PendingAppend):
                     self._writers.run(begun.write, partial(self._written, log, begun, appended))
                     return True
@@ -335,7 +335,7 @@ class AppendQueue:
     def _written(self, log: Log, pending: PendingAppend, appended: Appended) -> None:
         result: AppendInfo | KafkaError
         try:
-            result = log.complete_append(pending)
+            result = log.appender.complete(pending)
             if log.offsets.wants_sync:
                 self._partition.group_commit.appended(log)
         except KafkaError as error:

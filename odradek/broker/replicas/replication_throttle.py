@@ -35,8 +35,8 @@ def dynamic_rate(image: MetadataImage, node_id: int, key: str) -> int:
     A config of this broker overrides that of all brokers; an invalid one counts as unset
     (``BrokerConfigHandler.processConfigChanges``).
     """
-    for name in (str(node_id), ""):
-        text = image.config_of(ResourceType.BROKER, name).get(key)
+    for configs in reversed(image.broker_config_layers(node_id)):
+        text = configs.get(key)
         value = None if text is None else served_value(dynamic_only_keys()[key], text)
         if isinstance(value, int):
             return value

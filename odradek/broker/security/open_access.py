@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from ..config.security import carried_configs
 from ..config.stored import READ_AT_START
-from ..metadata.image.image import MetadataImage, ResourceType
+from ..metadata.image.image import MetadataImage
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ def carried_security(
             f"the metadata holds delegation tokens ({len(image.delegation_tokens)}), but without "
             f"delegation.token.secret.key no client can log in with one. {KEPT}"
         )
-    layers = [image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id))]
+    layers = image.broker_config_layers(node_id)
     keys = carried_configs(layers)
     if keys:
         yield f"the metadata holds broker configs for security that is not supported: {', '.join(keys)}. {KEPT}"

@@ -73,7 +73,7 @@ def access_of(config: ServerConfig, log_dirs: LogDirectories) -> AccessRules:
         from ..metadata.image.token_hmacs import TokenHmacs
 
         token_hmacs = TokenHmacs(secret_key)
-    if any(protocol.startswith("SASL_") for protocol in config.protocols):
+    if config.has_sasl:
         from ..security.authentication.scram_decoys import ScramDecoys
         from .scram_secret import scram_secret
 

@@ -15,7 +15,7 @@ from ..network.listening import BindError, BoundListener
 
 def endpoints(advertised: Sequence[Listener], bound: Sequence[BoundListener]) -> list[Endpoint]:
     """The endpoint of each advertised listener, in their order. Raises BindError if this machine has no name."""
-    ports = {one.listener.name: one.port for one in bound}  # as in Kafka, a listener need not be advertised
+    ports = {socket.listener.name: socket.port for socket in bound}  # as in Kafka, a listener need not be advertised
     return [
         Endpoint(listener.name, listener.host or _machine_name_for(listener), listener.port or ports[listener.name])
         for listener in advertised
@@ -50,4 +50,4 @@ def canonical_host_name() -> str:
 def _addresses(name: str) -> list[str]:
     """The addresses of a name, those of IPv4 first, as Java prefers them. Raises socket.gaierror."""
     found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-    return [str(address[0]) for family, *_, address in sorted(found, key=lambda one: one[0] != socket.AF_INET)]
+    return [str(address[0]) for family, *_, address in sorted(found, key=lambda info: info[0] != socket.AF_INET)]

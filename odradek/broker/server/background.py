@@ -199,8 +199,8 @@ def is_to_be_flushed(log: Log, now_ms: int) -> bool:
     """Whether a log has unflushed records, and was last flushed flush.ms ago or before its active segment was
     rolled."""
     return (
-        log.is_open
-        and log.failure is None
+        log.health.is_open
+        and log.health.failure is None
         and log.offsets.unflushed_records > 0
         and (
             now_ms - log.flusher.last_flushed_ms >= log.config.flush_ms

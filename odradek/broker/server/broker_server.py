@@ -290,7 +290,7 @@ class BrokerServer:
             ((bound.listener.name, socket.getsockname()[0]) for bound in open_to_all for socket in bound.sockets),
             enforces_acls=broker.authorizer is not None,
             knows_tokens=broker.token_hmacs is not None,
-            authenticates=any(protocol.startswith("SASL_") for protocol in config.protocols),
+            authenticates=config.has_sasl,
         )
 
     def _listen(self, parts: OpenedBroker) -> Acceptor:

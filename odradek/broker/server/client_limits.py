@@ -19,16 +19,14 @@ class ClientLimits:
     """The quotas in force."""
 
     def __init__(self, broker: Broker, dispatcher: Dispatcher) -> None:
-        """Nothing is limited before :meth:`start`."""
+        """Nothing is limited before there are quotas."""
         self._broker = broker
         self._dispatcher = dispatcher
-        self._has_started = False
         self.enforcement: QuotaEnforcement | None = None
         """None before there are quotas."""
 
     def start(self, image: MetadataImage) -> None:
         """Enforces the quotas of the image, before connections are accepted."""
-        self._has_started = True
         if image.client_quotas:
             self.update(image.client_quotas, image.client_quotas)
 
@@ -38,8 +36,6 @@ class ClientLimits:
         changed: Collection[ClientQuotaEntity],
     ) -> None:
         """Applies the quotas of the ``changed`` entities. ``quotas``: all quotas of the metadata."""
-        if not self._has_started:
-            return
         if self.enforcement is None:
             from .quota_enforcement import QuotaEnforcement
 

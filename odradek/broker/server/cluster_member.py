@@ -24,7 +24,7 @@ from ..dispatch.dispatch import Dispatcher
 from ..dispatch.request_in_service import RequestInService
 from ..metadata.controller.controller import Controller
 from ..metadata.image.features import SUPPORTED_FEATURES, levels_problem
-from ..metadata.image.image import BrokerRegistration, BrokerState, Endpoint, Replica, ResourceType
+from ..metadata.image.image import BrokerRegistration, BrokerState, Endpoint, Replica
 from ..metadata.publisher.followed import FollowedMetadata
 from ..metadata.quorum.alter_partition import AlterPartitionManager
 from ..metadata.quorum.assignments_manager import AssignmentsManager
@@ -99,7 +99,7 @@ class ClusterMember(Role):
     def _own_configs(self) -> Mapping[str, str]:
         """The dynamic configs of this broker; empty before the metadata is there."""
         metadata = self._metadata
-        return {} if metadata is None else metadata.image.config_of(ResourceType.BROKER, str(metadata.node_id))
+        return {} if metadata is None else metadata.image.broker_configs(metadata.node_id)
 
     @property
     def broker_epoch(self) -> int:

@@ -229,7 +229,7 @@ def say_that_it_serves(server: BrokerServer, running: RunningBroker) -> None:
         f"{listener.listener.name}://{bracketed(listener.listener.host)}:{listener.port}"
         for listener in server.listeners
     ]
-    advertised = [f"{one.name}://{bracketed(one.host)}:{one.port}" for one in running.advertised]
+    advertised = [f"{listener.name}://{bracketed(listener.host)}:{listener.port}" for listener in running.advertised]
     told = "" if set(advertised) <= set(bound) else f", advertises {', '.join(advertised)}"
     data = ", ".join(str(path.resolve()) for path in running.data_directories)
     print(

@@ -37,14 +37,14 @@ def log_bad_configs(image: MetadataImage, node_id: int) -> None:
             bad = bad_configs(keys, configs)
         else:
             continue
-        for one in bad:
+        for config in bad:
             logger.error(
                 "stored config of %s %s: %s=%s is invalid, so the default is used: %s",
                 what,
                 quoted(name),
-                cut(one.key, TEXT_MAX_CHARACTERS),
-                quoted(one.value),
-                cut(one.reason, 2 * TEXT_MAX_CHARACTERS),
+                cut(config.key, TEXT_MAX_CHARACTERS),
+                quoted(config.value),
+                cut(config.reason, 2 * TEXT_MAX_CHARACTERS),
             )
 
 
@@ -110,5 +110,5 @@ class DynamicConfigs:
 
 def config_under(image: MetadataImage, static: ServerConfig, node_id: int) -> ServerConfig:
     """A broker's configuration: its file, overridden by the dynamic configs of all brokers and its own."""
-    cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id)))
+    cluster, own = image.broker_config_layers(node_id)
     return static.with_dynamic(cluster, own) if cluster or own else static

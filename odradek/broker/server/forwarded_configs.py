@@ -88,8 +88,8 @@ class ForwardedConfigs:
         decoding = step_decoder(response_class(request), version)
         response, _ = yield from decoding(answer, position)
         theirs = {
-            (one.resource_type, one.resource_name): ApiError(one.error_code, one.error_message)
-            for one in response.responses
+            (resource.resource_type, resource.resource_name): ApiError(resource.error_code, resource.error_message)
+            for resource in response.responses
         }
         context((yield from merge(request, decided, theirs)))
 

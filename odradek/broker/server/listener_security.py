@@ -16,7 +16,6 @@ from ..config.listeners import Listener
 from ..config.server_config import ServerConfig
 from ..dispatch.request import RequestContext
 from ..dispatch.served import handler
-from ..metadata.image.image import ResourceType
 from ..network.acceptor import ConnectionFactory, Listening
 from ..network.connection import Authentication, Connection
 from ..network.listening import BoundListener
@@ -62,9 +61,9 @@ class ListenerSecurity:
     def listening(self, bound: Sequence[BoundListener]) -> list[Listening]:
         """The bound sockets, each with the factory of its connections."""
         made = []
-        for one in bound:
-            factory = self._factory(one)
-            made += [Listening(one.listener.name, each, factory) for each in one.sockets]
+        for listener in bound:
+            factory = self._factory(listener)
+            made += [Listening(listener.listener.name, each, factory) for each in listener.sockets]
         return made
 
     def _factory(self, bound: BoundListener) -> ConnectionFactory:
@@ -135,13 +134,13 @@ def follow_tls_configs(tls: "TlsListeners", broker: Broker, timers: PatientTimer
     from ..security.tls.listeners import WATCH_MS
 
     metadata = broker.metadata
-    tls.reconfigure(metadata.image.config_of(ResourceType.BROKER, str(metadata.node_id)), at_start=True)
+    tls.reconfigure(metadata.image.broker_configs(metadata.node_id), at_start=True)
     timers.every(WATCH_MS, tls.look_at_files)
 
 
 def read_sasl_settings(config: ServerConfig) -> "dict[str, ListenerSasl]":
     """The settings of the listeners that ask for SASL. Raises ConfigError."""
-    if not any(listener.protocol.startswith("SASL_") for listener in config.listeners):
+    if not config.has_sasl:
         return {}
     from ..config.sasl import sasl_settings  # a plain broker does not need it
 

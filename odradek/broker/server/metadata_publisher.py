@@ -112,7 +112,7 @@ class BrokerMetadataPublisher:
         if broker.configs.changed(image, delta):
             broker.coordinators.reconfigure(broker.config, image)
             if self._tls is not None:
-                self._tls.reconfigure(image.config_of(ResourceType.BROKER, str(broker.metadata.node_id)))
+                self._tls.reconfigure(image.broker_configs(broker.metadata.node_id))
             CORDONING.soon(self._cordon)
             yield from hosting.reconfigure_all()
         for resource_type, name in delta.changed_configs:

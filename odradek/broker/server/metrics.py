@@ -180,11 +180,11 @@ def coordinator_metrics(broker: Broker, clock_ms: Callable[[], int]) -> JoinedSo
 
     def classic_states() -> Iterator[str]:
         for core in _loaded(broker.group_coordinator):
-            yield from (group.state for group in list(core.groups.values()))
+            yield from (group.state for group in list(core.groups.classic.values()))
 
     def consumer_states() -> Iterator[str]:
         for core in _loaded(broker.group_coordinator):
-            yield from (group.state for group in list(core.consumer_groups.values()))
+            yield from (group.state for group in list(core.groups.consumer.values()))
 
     def transactions() -> Iterator[TransactionSeen]:
         for core in _loaded(broker.transaction_coordinator):

@@ -21,7 +21,7 @@ from ..metadata.controller.controller import Controller
 from ..metadata.controller.directories import assignment_records
 from ..metadata.controller.own_reports import OwnReports
 from ..metadata.controller.producer_ids import ProducerIds
-from ..metadata.image.image import Endpoint, Replica, ResourceType
+from ..metadata.image.image import Endpoint, Replica
 from ..metadata.image.local_replicas import LocalReplicas
 from ..metadata.publisher.service import MetadataService
 from ..network.listening import BindError, BoundListener
@@ -108,7 +108,7 @@ class Standalone(Role):
     def _advertised(self) -> Sequence[Endpoint]:
         """The addresses for clients: of the dynamic ``advertised.listeners``, if one is set and still fits."""
         metadata = self._metadata
-        text = metadata.image.config_of(ResourceType.BROKER, str(metadata.node_id)).get(ADVERTISED)
+        text = metadata.image.broker_configs(metadata.node_id).get(ADVERTISED)
         try:
             return self._endpoints_under(text)
         except KafkaError as misfit:

@@ -61,7 +61,11 @@ def command(path: Path | None, directories: tuple[Path, ...], as_json: bool) -> 
             metas[directory] = meta
     problems += _contradictions(metas)
     if as_json:
-        click.echo(json.dumps({"directories": [_facts(one, metas.get(one)) for one in found], "problems": problems}))
+        click.echo(
+            json.dumps(
+                {"directories": [_facts(directory, metas.get(directory)) for directory in found], "problems": problems}
+            )
+        )
     else:
         _print(found, metas, problems)
     return 1 if problems else 0

@@ -24,6 +24,7 @@ from ..metadata.image.image import MetadataDelta, MetadataImage, ResourceType
 from ..metadata.image.replay import replay
 from ..metadata.log.voter_log import VoterLog
 from ..metadata.publisher.service import controller_endpoint
+from ..server.dynamic_configs import config_under
 
 
 def load_image(directory: LogDirectory, config: ServerConfig, now_ms: int) -> MetadataImage:
@@ -34,12 +35,6 @@ def load_image(directory: LogDirectory, config: ServerConfig, now_ms: int) -> Me
     for record in log.load():
         replay(image, record.message, delta, record.version)
     return image
-
-
-def effective_config(config: ServerConfig, image: MetadataImage, node_id: int) -> ServerConfig:
-    """The configuration, with the dynamic broker configs in the metadata applied (cluster default, then this node)."""
-    cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id)))
-    return config.with_dynamic(cluster, own) if cluster or own else config
 
 
 class OfflineDirectories:
@@ -63,7 +58,7 @@ class OfflineDirectories:
             node_id = meta.node_id
             if (path / "__cluster_metadata-0").is_dir():
                 self.image = load_image(directory, config, now_ms)
-        self.config = effective_config(config, self.image, node_id)
+        self.config = config_under(self.image, config, node_id)
 
     def __enter__(self) -> "OfflineDirectories":
         return self

@@ -38,8 +38,9 @@ from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
 from ..metadata.image.image import MetadataCorruption, MetadataImage, ResourceType
 from ..metadata.log.log_reader import MetadataLogError
+from ..server.dynamic_configs import config_under
 from .configuration import all_directories, load_configuration
-from .offline import effective_config, load_image
+from .offline import load_image
 
 REBUILT = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, SNAPSHOT_SUFFIX)
 """Files that are removed if damaged, and then rebuilt. A transaction index is not among them: if it were removed, no
@@ -158,7 +159,7 @@ def _repair_directory(
             directory.distrust()
         if (path / f"{METADATA_TOPIC}-0").is_dir():
             image = load_image(directory, config, clock_ms())
-        effective = effective_config(config, image, directory.meta.node_id)
+        effective = config_under(image, config, directory.meta.node_id)
         known = image
         directory.load_logs(
             lambda topic: log_config_for(effective, known.config_of(ResourceType.TOPIC, topic)), clock_ms()
@@ -208,7 +209,7 @@ def _save_all(directory: LogDirectory) -> None:
 def _save(log: Log) -> None:
     try:
         log.prepare_close()
-        if log.is_dirty:
-            log.flush()
+        if log.flusher.is_dirty:
+            log.flusher.flush()
     except StorageError as problem:
         click.echo(str(problem))

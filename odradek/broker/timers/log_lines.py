@@ -112,14 +112,14 @@ def _shortened(conversion: str, argument: Any) -> Any:
     if isinstance(argument, str):
         return cut(argument, TEXT_MAX_CHARACTERS) if conversion == "r" else argument
     if isinstance(argument, list | tuple | set | frozenset):
-        shown = [cut(one, TEXT_MAX_CHARACTERS) if isinstance(one, str) else one for one in _first(argument)]
+        shown = [cut(text, TEXT_MAX_CHARACTERS) if isinstance(text, str) else text for text in _first(argument)]
         more = len(argument) - len(shown)
         return [*shown, _More(more)] if more else shown
     return argument
 
 
 def _first(texts: Any) -> Iterator[Any]:
-    return (one for one, _ in zip(texts, range(LIST_MAX_TEXTS), strict=False))
+    return (text for text, _ in zip(texts, range(LIST_MAX_TEXTS), strict=False))
 
 
 class _More(int):

@@ -203,9 +203,9 @@ class TransactionCore:
             self._expiring = TransactionSearch(self.transactions, self.transactions)
         oldest_ms = effects.now_ms - self.config.transactional_id_expiration_ms
         found, goes_on = self._expiring.portion(
-            lambda one: one.state.is_settled and one.last_update_timestamp_ms <= oldest_ms
+            lambda transaction: transaction.state.is_settled and transaction.last_update_timestamp_ms <= oldest_ms
         )
-        effects.records += [TransactionRecord(one.transactional_id, None, 0) for one in found]
+        effects.records += [TransactionRecord(transaction.transactional_id, None, 0) for transaction in found]
         if not goes_on:
             self._expiring = None
         self._expire_ids_later(effects, at_once=goes_on)

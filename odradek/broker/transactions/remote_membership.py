@@ -71,7 +71,7 @@ class MembershipDialect:
             error = error_of(response.error_code)
             if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
                 error = ErrorCode.INVALID_TXN_STATE  # as in Kafka: this broker lacks the right, not the client
-            return [partial(one.done, error) for one in questions]
+            return [partial(question.done, error) for question in questions]
         found = {result.transactional_id: result for result in response.results_by_transaction}
         answers: list[Callable[[], None]] = []
         for question in questions:

@@ -1,7 +1,7 @@
 """Generates the source text of the message classes.
 
-Owns: the form of a class: slots, ``__init__``, docstring. Never does: I/O. Invariant: the text is already formatted as
-the project's formatter would.
+Owns: the form of a class: docstring, constants, fields with their defaults. Never does: I/O. Invariant: the text is
+already formatted as the project's formatter would.
 """
 
 import textwrap
@@ -29,7 +29,7 @@ def module_source(about: str, specs: Iterable[MessageSpec]) -> str:
     body = "\n\n\n".join(classes)
     imported = [
         name
-        for name in ("NEW_LIST", "NEW_STRUCTURE", "ZERO_UUID", "Message", "Records", "Structure")
+        for name in ("NEW_LIST", "NEW_NULLABLE_LIST", "NEW_STRUCTURE", "ZERO_UUID", "Message", "Records", "Structure")
         if name in _words(body)
     ]
     head = [
@@ -39,8 +39,6 @@ def module_source(about: str, specs: Iterable[MessageSpec]) -> str:
         '"""',
         "",
         "from __future__ import annotations",
-        "",
-        "from typing import ClassVar",
         "",
         f"from .structure import {', '.join(imported)}",
         "",
@@ -56,14 +54,12 @@ def _words(text: str) -> set[str]:
 def class_source(spec: MessageSpec) -> str:
     """The source of the class of a message; the classes of its structures are nested in it."""
     structures = spec.structures()
-    lines = [f"class {spec.name}(Message):", *_docstring(_about_message(spec), spec, structures[spec.name])]
+    lines = [f"class {spec.name}(Message):", *_docstring(_about_message(spec))]
     for name, structure in structures.items():
         if name != spec.name:
-            lines += ["", f"{INDENT}class {name}(Structure):"]
-            inner = [*_docstring(_about_structure(structure), spec, structure), "", *_slots(structure)]
-            lines += [f"{INDENT}{line}" if line else "" for line in [*inner, *_init(spec, structure)]]
-    lines += ["", *_slots(structures[spec.name]), "", *_constants(spec), *_init(spec, structures[spec.name])]
-    return "\n".join(lines)
+            inner = [*_docstring(_about_structure(structure)), *_fields(spec, structure)]
+            lines += ["", f"{INDENT}class {name}(Structure):", *(f"{INDENT}{line}" if line else "" for line in inner)]
+    return "\n".join([*lines, "", *_constants(spec), *_fields(spec, structures[spec.name])])
 
 
 def _about_message(spec: MessageSpec) -> str:
@@ -87,25 +83,24 @@ def _about_structure(structure: StructureSpec) -> str:
     return f"Structure {structure.name}, versions {structure.versions}."
 
 
-def _docstring(about: str, spec: MessageSpec, structure: StructureSpec) -> list[str]:
-    """The lines of a docstring: ``about``, then for each field its wire type, versions and meaning."""
-    wrapped = textwrap.wrap(about, LINE_LENGTH - 12)
-    if not structure.fields:
-        if len(wrapped) == 1:
-            return [f'{INDENT}"""{about}"""']
-        return [f'{INDENT}"""{wrapped[0]}', *(INDENT + line for line in wrapped[1:]), f'{INDENT}"""']
-    fields = [line for field in structure.fields for line in _field_note(spec, field)]
-    first, *rest = wrapped
-    return [
-        f'{INDENT}"""{first}',
-        *(INDENT + line for line in rest),
-        "",
-        *(f"{INDENT}{line}" for line in fields),
-        f'{INDENT}"""',
-    ]
+def _docstring(text: str) -> list[str]:
+    first, *rest = textwrap.wrap(text, LINE_LENGTH - 14)
+    if not rest:
+        return [f'{INDENT}"""{first}"""']
+    return [f'{INDENT}"""{first}', *(INDENT + line for line in rest), f'{INDENT}"""']
 
 
-def _field_note(spec: MessageSpec, field: FieldSpec) -> list[str]:
+def _fields(spec: MessageSpec, structure: StructureSpec) -> list[str]:
+    """The lines of the fields. Below each stand its wire type, versions and meaning, where editors look for it."""
+    lines = [""] if structure.fields else []
+    for field in structure.fields:
+        kind = python_type(spec, field) + (" | None" if may_be_null(field) else "")
+        lines.append(f"{INDENT}{field.attribute}: {kind} = {default_source(field)}")
+        lines += _docstring(_field_note(field))
+    return lines
+
+
+def _field_note(field: FieldSpec) -> str:
     notes = [field.type, f"versions {field.versions}"]
     if field.nullable_versions:
         notes.append(f"nullable {field.nullable_versions}")
@@ -118,39 +113,18 @@ def _field_note(spec: MessageSpec, field: FieldSpec) -> list[str]:
     if field.map_key:
         notes.append("map key")
     meaning = FIELD_NOTES.get(field.attribute)
-    text = f"- {field.attribute}: {', '.join(notes)}" + (f"; {meaning}" if meaning else "")
-    return textwrap.wrap(text, LINE_LENGTH - 8, subsequent_indent="  ")
-
-
-def _slots(structure: StructureSpec) -> list[str]:
-    names = [f'"{field.attribute}"' for field in structure.fields]
-    if len(names) < 2:
-        return [f"{INDENT}__slots__ = ({names[0]},)" if names else f"{INDENT}__slots__ = ()"]
-    return [f"{INDENT}__slots__ = (", *(f"{INDENT * 2}{name}," for name in names), f"{INDENT})"]
+    return f"{', '.join(notes)}" + (f"; {meaning}" if meaning else "")
 
 
 def _constants(spec: MessageSpec) -> list[str]:
     versions = spec.versions
     flexible = spec.flexible_versions.lowest if spec.flexible_versions else FOREVER
     return [
-        f'{INDENT}NAME: ClassVar[str] = "{spec.name}"',
-        f"{INDENT}API_KEY: ClassVar[int] = {spec.api_key}",
-        f"{INDENT}VERSIONS: ClassVar[tuple[int, int]] = ({versions.lowest}, {versions.highest})",
-        f"{INDENT}FLEXIBLE_SINCE: ClassVar[int] = {flexible}",
+        f'{INDENT}NAME = "{spec.name}"',
+        f"{INDENT}API_KEY = {spec.api_key}",
+        f"{INDENT}VERSIONS = ({versions.lowest}, {versions.highest})",
+        f"{INDENT}FLEXIBLE_SINCE = {flexible}",
     ]
-
-
-def _init(spec: MessageSpec, structure: StructureSpec) -> list[str]:
-    if not structure.fields:
-        return []  # inherits the one of `Structure`
-    lines = ["", f"{INDENT}def __init__(", f"{INDENT * 2}self,"]
-    for field in structure.fields:
-        lines += _parameter(spec, field, nested=structure.name != spec.name)
-    lines.append(f"{INDENT}) -> None:")
-    for field in structure.fields:
-        lines += _assignment(field.attribute, _value(spec, field), nested=structure.name != spec.name)
-    lines.append(f"{INDENT * 2}self.unknown_tagged_fields = None")
-    return lines
 
 
 def python_type(spec: MessageSpec, field: FieldSpec) -> str:
@@ -164,52 +138,19 @@ def may_be_null(field: FieldSpec) -> bool:
     return bool(field.nullable_versions) or field.default is None
 
 
-def _parameter(spec: MessageSpec, field: FieldSpec, nested: bool) -> list[str]:
-    kind = python_type(spec, field)
-    fresh = is_fresh(field)
-    if may_be_null(field) or (fresh and default_source(field) == "None"):
-        kind += " | None"
-    line = f"{INDENT * 2}{field.attribute}: {kind} = {default_source(field)},"
-    if len(line) + len(INDENT) * nested <= LINE_LENGTH:
-        return [line]
-    head, tail = line.rsplit(" | None", 1)
-    return [head, f"{INDENT * 2}| None{tail}"]
-
-
 def is_fresh(field: FieldSpec) -> bool:
     """Whether the default is a list or a structure: it is mutable, so it can't be the default of a parameter."""
     return field.default is not None and (field.is_array or field.is_structure)
 
 
 def default_source(field: FieldSpec) -> str:
-    """The source of the default of the field's parameter in ``__init__``."""
+    """The source of the field's default."""
     if is_fresh(field):
-        if not may_be_null(field):
-            return "None"
-        return "NEW_LIST" if field.is_array else "NEW_STRUCTURE"
+        if not field.is_array:
+            return "NEW_STRUCTURE"
+        return "NEW_NULLABLE_LIST" if may_be_null(field) else "NEW_LIST"
     if field.type == "uuid":
         return "ZERO_UUID"
     if field.type in ("string", "bytes") and field.default is not None:
         return f'"{field.default}"' if field.type == "string" else 'b""'
     return repr(field.default)
-
-
-def _assignment(attribute: str, value: str, nested: bool) -> list[str]:
-    """The source of ``self.attribute = value``; the value is in parentheses if the line would be too long."""
-    line = f"{INDENT * 2}self.{attribute} = {value}"
-    if len(line) + len(INDENT) * nested <= LINE_LENGTH:
-        return [line]
-    whole = [f"{INDENT * 3}{value}"]
-    if len(whole[0]) + len(INDENT) * nested > LINE_LENGTH:
-        fresh, rest = value.split(" if ")
-        condition, given = rest.split(" else ")
-        whole = [f"{INDENT * 3}{part}" for part in (fresh, f"if {condition}", f"else {given}")]
-    return [f"{INDENT * 2}self.{attribute} = (", *whole, f"{INDENT * 2})"]
-
-
-def _value(spec: MessageSpec, field: FieldSpec) -> str:
-    name = field.attribute
-    if not is_fresh(field):
-        return name
-    fresh = "[]" if field.is_array else f"{spec.name}.{field.element}()"
-    return f"{fresh} if {name} is {default_source(field)} else {name}"

@@ -32,7 +32,7 @@ class LiveRound:
         StorageError.
         """
         log.removal.finish_truncation()
-        log.check_usable()
+        log.health.check_usable()
         active = log.segments.active
         sealed = [segment for segment in log.segments if segment is not active]
         self.order = CleaningOrder(
@@ -69,7 +69,7 @@ class LiveRound:
 
     def check(self) -> None:
         """Raises CleaningStoppedError if the round was interrupted or its log is unusable."""
-        if self.is_interrupted or self._log.failure is not None:
+        if self.is_interrupted or self._log.health.failure is not None:
             raise CleaningStoppedError(f"{self.order.directory}: the log has changed while it was being cleaned")
 
     def stage(self, group: CleanedGroup) -> None:
@@ -118,7 +118,7 @@ class LiveRound:
         """Undoes a staged group and finishes a committed one, with a sync on this thread. Raises OSError."""
         if self._staged is not None:
             self._unstage()
-        if self._committed is not None and self._log.failure is None:
+        if self._committed is not None and self._log.health.failure is None:
             self.sync()
             self.rename()
 
@@ -149,7 +149,7 @@ class LiveRound:
                     self.files.remove(segment_path(self.order.directory, base_offset, suffix + marker))
                 self.sync()  # otherwise a power failure could bring back stale files
         except OSError as error:
-            self._log.fail(error)  # the next start would swap in stale files
+            self._log.health.failure = error  # the next start would swap in stale files
             raise
 
     def _rename(self, base_offset: int, old_suffix: str, new_suffix: str) -> None:

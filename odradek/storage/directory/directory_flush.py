@@ -50,11 +50,11 @@ class DirectoryFlusher:
         """The first step. Raises StorageError."""
         flushes: list[tuple[Log, Flush]] = []
         for log in logs:
-            log.check_usable()
+            log.health.check_usable()
             try:
                 flushes.append((log, log.flusher.prepare_flush() if with_indexes else log.flusher.prepare_sync()))
             except OSError as error:
-                raise log.storage_error(error) from error
+                raise log.health.storage_error(error) from error
         return flushes
 
     def sync(self, flushes: list[tuple[Log, Flush]]) -> None:

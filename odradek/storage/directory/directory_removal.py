@@ -66,7 +66,7 @@ class DirectoryRemoval:
         self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
         for count, log in enumerate(logs, 1):
             removals = log.log_files.removals
-            if removals and log.failure is None:
+            if removals and log.health.failure is None:
                 self._due.add(removals.take_due(now_ms), ())
                 yield
             elif not count % LOOKS_A_STEP:

@@ -18,7 +18,12 @@ SEGMENTS_A_STEP = 4
 
 def is_retained(log: Log) -> bool:
     """Whether retention checks a log. The cleaner checks compacted logs itself, between its rounds."""
-    return log.is_open and log.failure is None and not log.config.is_compacted and log.log_files.cleaning is None
+    return (
+        log.health.is_open
+        and log.health.failure is None
+        and not log.config.is_compacted
+        and log.log_files.cleaning is None
+    )
 
 
 def retain_logs(logs: Iterable[Log], clock_ms: Callable[[], int]) -> Steps[int]:
@@ -44,6 +49,6 @@ def remove_old_segments(log: Log, clock_ms: Callable[[], int]) -> Steps[int]:
     while count := log.delete_old_segments(clock_ms(), SEGMENTS_A_STEP):
         removed += count
         yield
-        if count < SEGMENTS_A_STEP or not log.is_open:
+        if count < SEGMENTS_A_STEP or not log.health.is_open:
             break
     return removed

@@ -32,10 +32,10 @@ from ..files.meta_properties import (
     write_clean_shutdown,
     write_meta_properties,
 )
-from ..log.append_gate import AppendGate
 from ..log.due_removals import DueRemovals
 from ..log.log import Log
 from ..log.log_config import LogConfig
+from ..log.log_health import AppendGate
 from ..log.log_loader import RecoveryReports
 from .directory_contents import FoundLog, nothing_known, scan_directory
 from .directory_flush import DirectoryFlusher
@@ -141,7 +141,7 @@ class LogDirectory:
             return
         self.failure = error
         for log in [*self.logs.values(), *self.futures.values()]:
-            log.fail(log.failure or error)
+            log.health.failure = log.health.failure or error
         logger.error("%s: the log directory is offline from now on: %s", self.path, error)
         if self.on_failure is not None:
             self.on_failure(self)
@@ -332,7 +332,7 @@ class LogDirectory:
             on_failure=self.fail,
             reports=self._reports,
         )
-        log.use_gate(self.gate)
+        log.health.gate = self.gate
         return log
 
     def check_online(self) -> None:
@@ -350,7 +350,7 @@ class LogDirectory:
         if offset < log.offsets.recovery_point:
             log.offsets.recovery_point = offset
             self.write_checkpoints()
-        log.truncate_to(offset)
+        log.removal.truncate_to(offset)
 
     def delete_log(
         self, topic: str, partition: int, now_ms: int, delay_ms: int | None = None, sync: bool = True
@@ -423,7 +423,7 @@ class LogDirectory:
             logs = [*self.logs.values(), *self.futures.values()]
             for log in logs:
                 log.prepare_close()
-            self.flusher.flush([log for log in logs if log.is_dirty])
+            self.flusher.flush([log for log in logs if log.flusher.is_dirty])
             self.write_checkpoints()
             if not self.unreadable:
                 write_clean_shutdown(self._files, self.path, broker_epoch)

@@ -102,9 +102,9 @@ class ReplicaMove:
     def undo(self, chunk: Chunk) -> None:
         """Removes an outdated chunk from the copy."""
         if chunk.start is not None:
-            self.future.truncate_fully_and_start_at(self.log.log_start_offset)
+            self.future.removal.truncate_fully_and_start_at(self.log.log_start_offset)
         else:
-            self.future.truncate_to(chunk.end)
+            self.future.removal.truncate_to(chunk.end)
 
     def append(self, chunk: Chunk, now_ms: int) -> int:
         """Appends a chunk, on any thread. Returns the number of bytes read."""
@@ -114,9 +114,9 @@ class ReplicaMove:
             raise self.source.storage_error(error) from error
         if chunk.start is not None:
             # If records were deleted, the first batch may begin before the log's start.
-            self.future.truncate_fully_and_start_at(first_offset(data) if data else chunk.start)
+            self.future.removal.truncate_fully_and_start_at(first_offset(data) if data else chunk.start)
         if data:
-            self.future.append_as_follower(data, now_ms)
+            self.future.appender.append_as_follower(data, now_ms)
         return len(data)
 
     def catch_up(self, now_ms: int) -> None:
@@ -127,8 +127,8 @@ class ReplicaMove:
         """
         while (chunk := self.next_chunk()) is not None:
             self.append(chunk, now_ms)
-        if self.future.is_dirty:
-            self.future.flush()
+        if self.future.flusher.is_dirty:
+            self.future.flusher.flush()
 
     def exchange(self, now_ms: int) -> Log:
         """Gives the copy the partition's name; the old log is removed after file.delete.delay.ms. Returns the log to
@@ -146,7 +146,7 @@ class ReplicaMove:
         self.source.delete_log(*self.key, now_ms)
         log = promote_future(self.target, self.key)
         assert log is not None
-        log.use_gate(self.target.gate)
+        log.health.gate = self.target.gate
         if cleaned is not None:
             self.target.cleaner_offsets[self.key] = cleaned
         for directory in (self.source, self.target):
@@ -174,9 +174,9 @@ def cut_where_different(future: Log, log: Log) -> None:
             found = log.offsets.latest_epoch, log.log_end_offset
         common_epoch, end = found
         own = future.offsets.epoch_end_offset(common_epoch)
-        future.truncate_to(min(end, future.log_start_offset if own is None else own[1]))
+        future.removal.truncate_to(min(end, future.log_start_offset if own is None else own[1]))
         if future.offsets.latest_epoch == epoch:
             break
         epoch = future.offsets.latest_epoch
     if future.log_end_offset > log.log_end_offset:
-        future.truncate_to(log.log_end_offset)
+        future.removal.truncate_to(log.log_end_offset)

@@ -46,14 +46,22 @@ def is_passing(error: Exception) -> bool:
     return isinstance(cause, OSError) and not ends_directory(cause)
 
 
-class OnDisk(Protocol):
-    """An object whose methods `on_disk` wraps."""
+class Health(Protocol):
+    """Whether an object can be used."""
 
     def check_usable(self) -> None:
         """Raises StorageError if the object is unusable."""
 
     def storage_error(self, error: OSError) -> StorageError:
         """The StorageError to raise for a disk error."""
+
+
+class OnDisk(Protocol):
+    """An object whose methods `on_disk` wraps."""
+
+    @property
+    def health(self) -> Health:
+        """Whether the object can be used."""
 
 
 Owner = TypeVar("Owner", bound=OnDisk)
@@ -68,10 +76,11 @@ def on_disk(
 
     @wraps(operation)
     def checked(owner: Owner, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        owner.check_usable()
+        health = owner.health
+        health.check_usable()
         try:
             return operation(owner, *arguments, **named)
         except OSError as error:
-            raise owner.storage_error(error) from error
+            raise health.storage_error(error) from error
 
     return checked

@@ -48,7 +48,7 @@ more when decompressed.
 class AppendOrigin(Enum):
     """The source of a leader's append, which decides what is checked (two of Kafka's AppendOrigin).
 
-    Kafka's others, REPLICATION and RAFT_LEADER, are `Log.append_as_follower` here.
+    Kafka's others, REPLICATION and RAFT_LEADER, are `LogAppender.append_as_follower` here.
     """
 
     COORDINATOR = "coordinator"

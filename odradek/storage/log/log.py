@@ -12,15 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from odradek.protocol.common.steps import Steps
-from odradek.protocol.records.batch import BatchHeader
 
 from ..errors import OffsetOutOfRangeError, StorageError
 from ..files.descriptors import DescriptorCache
 from ..files.disk_errors import ends_directory, on_disk, text_of
-from ..files.files import Buffer, Files
+from ..files.files import Files
 from ..files.meta_properties import read_partition_metadata, write_partition_metadata
 from ..segment.transaction_index import AbortedTransaction
-from .append_gate import AppendGate
 from .append_plan import AppendInfo, AppendOrigin
 from .flush_policy import FlushPolicy
 from .log_appender import LogAppender, PendingAppend
@@ -32,9 +30,7 @@ from .log_loader import LogLoader, RecoveryReports
 from .log_offsets import LogOffsets
 from .log_producers import LogProducers
 from .log_removal import LogRemoval
-from .pending_cut import PendingCut
 from .read_result import FileRegion, ReadResult, TimestampAndOffset
-from .record_inspection import InspectedBatch
 from .segment_reader import NOTHING
 from .timestamp_search import TimestampSearch
 
@@ -44,7 +40,11 @@ logger = logging.getLogger(__name__)
 
 
 class Log:
-    """One partition's log; times are ms since 1970. A disk that fails raises StorageError (KAFKA_STORAGE_ERROR)."""
+    """One partition's log; times are ms since 1970. A disk that fails raises StorageError (KAFKA_STORAGE_ERROR).
+
+    `health`: whether it can be used. `appender`: appends and rolls. `removal`: truncates. `flusher`: syncs. `offsets`,
+    `segments`, `leader_epochs`, `producer_state`: its state in memory. `log_files`: its files.
+    """
 
     def __init__(
         self, directory: Path, config: LogConfig, descriptors: DescriptorCache, loader: LogLoader, now_ms: int
@@ -66,13 +66,13 @@ class Log:
             recovery_point=loaded.recovery_point,
         )
         self._files = descriptors.files
-        self._health = LogHealth(directory)
-        self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_seed)
-        self._reader = self._log_files.reader
-        self._log_files.unsynced_paths += loaded.unsynced_paths
+        self.health = LogHealth(directory)
+        self.log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_seed)
+        self._reader = self.log_files.reader
+        self.log_files.unsynced_paths += loaded.unsynced_paths
         self._producers = LogProducers(loaded.producer_state, loaded.snapshots)
-        self._appender = LogAppender(self.offsets, self._log_files, self._producers, self._health)
-        self.flusher = LogFlusher(self.offsets, self._log_files, self._health, now_ms)
+        self.appender = LogAppender(self.offsets, self.log_files, self._producers, self.health)
+        self.flusher = LogFlusher(self.offsets, self.log_files, self.health, now_ms)
         if loaded.was_recovered and self.log_end_offset > self.offsets.recovery_point:
             flush = self.flusher.prepare_flush()
             try:
@@ -80,7 +80,7 @@ class Log:
             finally:
                 flush.close()
             self.flusher.complete_flush(flush, now_ms)
-        self._appender.take_snapshot()
+        self.appender.take_snapshot()
 
     @classmethod
     def open(
@@ -124,7 +124,7 @@ class Log:
         )
         try:
             log = cls(directory, config, descriptors, loader, now_ms)
-            log._health.on_failure = on_failure
+            log.health.on_failure = on_failure
         except OSError as error:
             if on_failure is not None and ends_directory(error):
                 on_failure(error)
@@ -160,117 +160,23 @@ class Log:
 
     # State -------------------------------------------------------------------
 
-    def check_usable(self) -> None:
-        """Raises StorageError after a failure, and after the log was closed."""
-        self._health.check_usable()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the log was neither closed nor deleted."""
-        return self._health.is_open
-
-    @property
-    def failure(self) -> OSError | None:
-        """Why the log is unusable, None while it works."""
-        return self._health.failure
-
-    def fail(self, error: OSError) -> None:
-        """Makes the log unusable until it is opened again."""
-        self._health.failure = error
-
-    def use_gate(self, gate: AppendGate) -> None:
-        """Sets the append gate, which decides whether clients may append. All logs of a directory share one."""
-        self._health.gate = gate
-
-    @property
-    def refuses_clients(self) -> bool:
-        """Whether the append gate is closed: the disk is too full for clients' records."""
-        return self._health.gate.refusal is not None
-
-    def storage_error(self, error: OSError) -> StorageError:
-        """The StorageError to raise for a disk error. Calls `on_failure` if the error takes the directory offline."""
-        return self._health.storage_error(error)
-
     @on_disk
     def assign_topic_id(self, topic_id: bytes) -> None:
         """Writes the topic's id into a directory that has none; the next flush syncs it."""
         path = write_partition_metadata(self._files, self.directory, topic_id, sync=False)
         self.topic_id = topic_id
-        self._log_files.note_unsynced(path)
+        self.log_files.note_unsynced(path)
 
     def assign_epoch(self, epoch: int, start_offset: int | None = None) -> None:
         """Starts a leader epoch at the log's end, or at `start_offset`. Raises StorageError as `finish_pending`."""
-        self.finish_pending()
+        self.appender.finish_pending()
         self.leader_epochs.assign(epoch, self.log_end_offset if start_offset is None else start_offset)
 
     def segment_times(self) -> list[tuple[int, int]]:
         """(base offset, last modified ms) of each segment, oldest first."""
         return [(segment.base_offset, segment.file.modified_ms()) for segment in self.segments]
 
-    @property
-    def size_in_bytes(self) -> int:
-        """The size of all log files."""
-        return self.segments.size_in_bytes
-
-    @property
-    def log_files(self) -> LogFiles:
-        """The files of this log, for the cleaner, which replaces segments."""
-        return self._log_files
-
     # Appending ---------------------------------------------------------------
-
-    def append_as_leader(
-        self,
-        buffer: Buffer,
-        leader_epoch: int,
-        now_ms: int,
-        *,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
-        header: BatchHeader | None = None,
-        inspected: InspectedBatch | None = None,
-        transaction_version: int = 0,
-    ) -> AppendInfo:
-        """Validates the one batch in `buffer`, assigns the next offsets to it and appends it.
-
-        The buffer is neither changed nor kept. A duplicate from an idempotent producer is not appended: its earlier
-        offsets are returned. `header`: the header of the batch if the caller has read it; the buffer must then hold
-        nothing else. `inspected`: the result of `inspect_client_batch`. `transaction_version`: for a transaction
-        marker, see `ProducerStateManager.check_marker`. Raises KafkaError with the code for the producer (see
-        `plan_append`, `ProducerStateManager.check`) or KAFKA_STORAGE_ERROR; raises InspectionNeededError.
-        """
-        return self._appender.append_as_leader(
-            buffer, leader_epoch, now_ms, origin, header, inspected, transaction_version
-        )
-
-    def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
-        """Appends batches that carry their final offsets and leader epochs: all of them, or none.
-
-        Used for replicas and for the metadata log. Gaps in the offsets are kept, and sequence numbers are not checked.
-        Raises KafkaError: as `check_assigned`, RECORD_LIST_TOO_LARGE or KAFKA_STORAGE_ERROR.
-        """
-        return self._appender.append_as_follower(buffer, now_ms)
-
-    def begin_append(
-        self, buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None = None
-    ) -> PendingAppend | AppendInfo:
-        """Begins a client's append whose bytes another thread may write (log_appender.py).
-
-        `buffer` must not change until the append is completed.
-
-        Returns AppendInfo for a duplicate batch. Raises as `append_as_leader`.
-        """
-        return self._appender.begin(buffer, leader_epoch, now_ms, inspected)
-
-    def complete_append(self, pending: PendingAppend) -> AppendInfo:
-        """Completes an append after its write. Raises StorageError if the write failed; the log is unchanged then."""
-        return self._appender.complete(pending)
-
-    def finish_pending(self) -> None:
-        """Finishes the append or the truncation in progress, if any, by waiting for its write.
-
-        Raises StorageError if a truncation can't be finished for lack of a descriptor; the next call tries again.
-        """
-        self._appender.finish_pending()
 
     @on_disk
     def roll(self, now_ms: int, expected_next_offset: int = 0) -> None:
@@ -278,7 +184,7 @@ class Log:
 
         Does nothing if the active segment starts there already.
         """
-        self._appender.roll(now_ms, expected_next_offset)
+        self.appender.roll(now_ms, expected_next_offset)
 
     # Reading -----------------------------------------------------------------
 
@@ -290,7 +196,7 @@ class Log:
         Reads at most `max_bytes`, so the last batch may be cut. If the first batch alone is larger, it is returned
         whole with `min_one_batch`; without it, the result is empty. Raises OFFSET_OUT_OF_RANGE, KAFKA_STORAGE_ERROR.
         """
-        health, offsets = self._health, self.offsets
+        health, offsets = self.health, self.offsets
         if health.failure is not None or not health.is_open:
             health.check_usable()
         end_offset = offsets.log_end_offset
@@ -305,7 +211,7 @@ class Log:
         try:
             return self._reader.read(offset, max_bytes, bound, min_one_batch=min_one_batch)
         except OSError as error:
-            raise self.storage_error(error) from error
+            raise self.health.storage_error(error) from error
 
     def search_timestamp(self, timestamp: int | None) -> TimestampSearch:
         """The first record whose own timestamp is `timestamp` or later.
@@ -313,11 +219,13 @@ class Log:
         If `timestamp` is None: the first record that has the log's greatest timestamp (-1 if no record has a
         timestamp). The search returns None if no record matches. Raises StorageError.
         """
-        self.check_usable()
+        self.health.check_usable()
         try:
-            return (yield from self._reader.search_timestamp(timestamp, self.log_start_offset, self.storage_error))
+            return (
+                yield from self._reader.search_timestamp(timestamp, self.log_start_offset, self.health.storage_error)
+            )
         except OSError as error:
-            raise self.storage_error(error) from error
+            raise self.health.storage_error(error) from error
 
     def find_record(self, offset: int) -> Steps[TimestampAndOffset | None]:
         """The first record from `offset` on that is not a control record, in steps of less than a millisecond.
@@ -325,11 +233,11 @@ class Log:
         None if there is none. A batch larger than 1 MiB is not decoded: the result then is the batch's base offset,
         even if that is before `offset`. Raises StorageError.
         """
-        self.check_usable()
+        self.health.check_usable()
         try:
-            return (yield from self._reader.find_record(max(offset, self.log_start_offset), self.storage_error))
+            return (yield from self._reader.find_record(max(offset, self.log_start_offset), self.health.storage_error))
         except OSError as error:
-            raise self.storage_error(error) from error
+            raise self.health.storage_error(error) from error
 
     @on_disk
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
@@ -341,23 +249,7 @@ class Log:
     @property
     def removal(self) -> LogRemoval:
         """The operations that remove records."""
-        return LogRemoval(self.offsets, self._log_files, self._producers, self._health, self._appender, self.flusher)
-
-    def truncate_to(self, offset: int) -> bool:
-        """Removes everything from `offset` on, durably. Returns False if there is nothing. Raises StorageError."""
-        return self.removal.truncate_to(offset)
-
-    def begin_truncation(self, offset: int) -> PendingCut | None:
-        """Cuts the log in memory, and returns the steps that wait for the disk. None if there is nothing to remove."""
-        return self.removal.begin_truncation(offset)
-
-    def complete_truncation(self, pending: PendingCut, offset: int) -> None:
-        """Ends a truncation after the steps of `begin_truncation`. Raises StorageError if the disk failed."""
-        self.removal.complete_truncation(pending, offset)
-
-    def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Removes everything; the next append gets `offset`. Durable on return. Raises StorageError."""
-        self.removal.truncate_fully_and_start_at(offset)
+        return LogRemoval(self.offsets, self.log_files, self._producers, self.health, self.appender, self.flusher)
 
     @on_disk
     def delete_old_segments(self, now_ms: int, most: int | None = None) -> int:
@@ -367,23 +259,19 @@ class Log:
     @on_disk
     def remove_deleted_files(self, now_ms: int) -> int:
         """Removes the `.deleted` files whose delay has passed. Returns the number."""
-        return self._log_files.removals.remove_due(now_ms)
+        return self.log_files.removals.remove_due(now_ms)
 
     def remove_expired_producers(self, now_ms: int) -> Steps[None]:
         """Forgets producers that have been idle for producer.id.expiration.ms, a bounded number in each step."""
         return self.producer_state.remove_expired(now_ms, self.config.producer_id_expiration_ms)
 
-    # Durability: `flusher` has the steps of a flush (log_flush.py) -----------
-
-    def flush(self) -> None:
-        """Makes everything durable before it returns. Raises StorageError; after a failed sync the log is unusable."""
-        self.flusher.flush()
+    # The end of the log's use ---------------------------------------------
 
     def update_config(self, config: LogConfig) -> None:
         """Applies an altered topic configuration at once."""
         if not config.is_compacted:
-            self._log_files.interrupt_cleaning()
-        self.config = self._log_files.config = config
+            self.log_files.interrupt_cleaning()
+        self.config = self.log_files.config = config
         self.offsets.set_flush_policy(FlushPolicy(config))
         is_behind = self.offsets.recovery_point < self.segments.active.base_offset
         self.offsets.wants_sync = self.offsets.flush_policy.asks_for_syncs or is_behind
@@ -392,10 +280,10 @@ class Log:
 
     def close(self) -> None:
         """Writes the producer snapshot and the last index entries, flushes, and releases the files."""
-        if self._health.is_open:
+        if self.health.is_open:
             self.prepare_close()
-            if self.is_dirty:
-                self.flush()
+            if self.flusher.is_dirty:
+                self.flusher.flush()
             self.abort()
 
     @on_disk
@@ -404,33 +292,28 @@ class Log:
 
         The caller then flushes the log, if `is_dirty` and perhaps together with others, and calls `abort`.
         """
-        self.finish_pending()
-        self._appender.take_snapshot()
+        self.appender.finish_pending()
+        self.appender.take_snapshot()
         self.segments.active.seal()
-
-    @property
-    def is_dirty(self) -> bool:
-        """Whether a flush has anything to write."""
-        return self.flusher.is_dirty
 
     def abort(self) -> None:
         """Releases the files and writes nothing: for logs that will be deleted, and for tests of a crash."""
-        self._appender.abandon_pending()
-        self._log_files.forget_files()
-        self._health.is_open = False
+        self.appender.abandon_pending()
+        self.log_files.forget_files()
+        self.health.is_open = False
 
     def release_files(self) -> None:
         """Releases the descriptors of an idle log. The next use opens them again."""
-        self._log_files.forget_files()
+        self.log_files.forget_files()
 
     def use_descriptors(self, descriptors: DescriptorCache) -> None:
         """Opens files through another cache from now on. Call `release_files` first."""
-        self._log_files.use_descriptors(descriptors)
+        self.log_files.use_descriptors(descriptors)
 
     def move_to(self, directory: Path) -> None:
         """Follows a rename of the partition's directory (topic deletion)."""
-        self.directory = self._health.directory = directory
+        self.directory = self.health.directory = directory
         self.leader_epochs.move_to(directory)
         self._producers.snapshots.move_to(directory)
-        self._log_files.move_to(directory)
-        self._appender.move_to(directory)
+        self.log_files.move_to(directory)
+        self.appender.move_to(directory)

@@ -9,9 +9,9 @@ Source: Kafka's UnifiedLog.append and roll.
 A small append is one call. A large append takes three, so that another thread can do the write, which costs most
 (1 MiB: plan and CRC 0.1 ms, write 0.4 to 1.2 ms):
 
-    pending = log.begin_append(...)     validates, assigns offsets, rolls; AppendInfo for a duplicate batch
+    pending = appender.begin(...)       validates, assigns offsets, rolls; AppendInfo for a duplicate batch
     pending.write()                     on any thread
-    log.complete_append(pending)        the log has grown; or StorageError, and the log is unchanged
+    appender.complete(pending)          the log has grown; or StorageError, and the log is unchanged
 """
 
 from pathlib import Path
@@ -94,12 +94,20 @@ class LogAppender:
         buffer: Buffer,
         leader_epoch: int,
         now_ms: int,
-        origin: AppendOrigin,
-        header: BatchHeader | None,
-        inspected: InspectedBatch | None,
-        transaction_version: int,
+        *,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        header: BatchHeader | None = None,
+        inspected: InspectedBatch | None = None,
+        transaction_version: int = 0,
     ) -> AppendInfo:
-        """Validates one batch, assigns the next offsets to it and appends it (arguments: `Log.append_as_leader`)."""
+        """Validates the one batch in `buffer`, assigns the next offsets to it and appends it.
+
+        The buffer is neither changed nor kept. A duplicate from an idempotent producer is not appended: its earlier
+        offsets are returned. `header`: the header of the batch if the caller has read it; the buffer must then hold
+        nothing else. `inspected`: the result of `inspect_client_batch`. `transaction_version`: for a transaction
+        marker, see `ProducerStateManager.check_marker`. Raises KafkaError with the code for the producer (see
+        `plan_append`, `ProducerStateManager.check`) or KAFKA_STORAGE_ERROR; raises InspectionNeededError.
+        """
         if self._pending is not None:
             self.finish_pending()
         self._health.check_appendable(origin)
@@ -120,9 +128,13 @@ class LogAppender:
         return self._apply_append(plan, first_offset, leader_epoch, segment, position)
 
     def begin(
-        self, buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None
+        self, buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None = None
     ) -> PendingAppend | AppendInfo:
-        """Begins an append whose bytes another thread may write. Returns AppendInfo for a duplicate batch."""
+        """Begins a client's append whose bytes another thread may write.
+
+        `buffer` must not change until the append is completed. Returns AppendInfo for a duplicate batch. Raises as
+        `append_as_leader`.
+        """
         self.finish_pending()
         self._health.check_appendable(AppendOrigin.CLIENT)
         first_offset = self._offsets.log_end_offset
@@ -146,7 +158,10 @@ class LogAppender:
         self._pending = pending
 
     def complete(self, pending: PendingAppend) -> AppendInfo:
-        """Completes an append after its write, or waits for it. Raises StorageError if the write failed."""
+        """Completes an append after its write, or waits for it.
+
+        Raises StorageError if the write failed; the log is unchanged then.
+        """
         if pending is self._pending:
             self.finish_pending()
         result = pending.result
@@ -211,7 +226,11 @@ class LogAppender:
             self._pending.move_to(directory)
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
-        """Appends batches that carry their final offsets and leader epochs: all of them, or none."""
+        """Appends batches that carry their final offsets and leader epochs: all of them, or none.
+
+        Used for replicas and for the metadata log. Gaps in the offsets are kept, and sequence numbers are not checked.
+        Raises KafkaError: as `check_assigned`, RECORD_LIST_TOO_LARGE or KAFKA_STORAGE_ERROR.
+        """
         if self._pending is not None:
             self.finish_pending()
         self._health.check_usable()

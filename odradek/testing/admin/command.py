@@ -30,8 +30,8 @@ def run_test_broker(options: argparse.Namespace) -> int:
     """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
-        configs = dict(_config(one) for one in options.override)
-        topics = [marked_topic(one) for one in options.create_topic]
+        configs = dict(_config(override) for override in options.override)
+        topics = [marked_topic(topic) for topic in options.create_topic]
         broker = ControlledBroker(options.host, options.port, options.advertised_host, configs)
         admin = AdminServer(options.host, options.admin_port, AdminControl(broker, lambda: broker.advertised))
     except (ConfigError, ValueError) as error:
@@ -60,7 +60,7 @@ def run_test_broker(options: argparse.Namespace) -> int:
 def _signalled() -> Iterator[threading.Event]:
     """Yields an event that the stop signals set; restores the earlier signal handlers at the end of the block."""
     event = threading.Event()
-    earlier = {one: signal.signal(one, lambda *_: event.set()) for one in stop_signals()}
+    earlier = {number: signal.signal(number, lambda *_: event.set()) for number in stop_signals()}
     try:
         yield event
     finally:

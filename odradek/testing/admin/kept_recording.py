@@ -103,6 +103,9 @@ def result_as(result: "ReplayResult") -> dict[str, Json]:
     return {
         "compared": result.compared,
         "differences": [difference._asdict() for difference in result.differences],
-        "skipped": [{"number": one.number, "request": str(one), "reason": reason} for one, reason in result.skipped],
+        "skipped": [
+            {"number": exchange.number, "request": str(exchange), "reason": reason}
+            for exchange, reason in result.skipped
+        ],
         "text": str(result),
     }

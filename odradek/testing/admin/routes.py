@@ -349,7 +349,7 @@ ROUTES: dict[tuple[str, str], Action] = {
 
 def check_running(control: AdminControl, path: str) -> None:
     """Raises AdminPortError (409) if the path needs a running broker and the broker does not run."""
-    is_needed = not any(path == one or path.startswith(f"{one}/") for one in NEED_NO_BROKER)
+    is_needed = not any(path == prefix or path.startswith(f"{prefix}/") for prefix in NEED_NO_BROKER)
     if is_needed and not control.broker.is_running:
         raise AdminPortError(409, "the broker is not running; POST /start starts it")
 
@@ -369,7 +369,9 @@ def find(method: str, path: str) -> tuple[Action, dict[str, str]]:
             allowed.append(served)
     if allowed:
         raise AdminPortError(405, f"{path} supports {', '.join(allowed)}, not {method}")
-    raise AdminPortError(404, f"{path} does not exist; the paths are: {', '.join(sorted({one for _, one in ROUTES}))}")
+    raise AdminPortError(
+        404, f"{path} does not exist; the paths are: {', '.join(sorted({route for _, route in ROUTES}))}"
+    )
 
 
 def refusal(error: Exception) -> AdminPortError | None:

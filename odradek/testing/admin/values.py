@@ -62,9 +62,9 @@ class Arguments:
         """An argument that is a list of strings, or one string with commas; empty if it is missing."""
         value = self.get(name, (str, list), [])
         found = value.split(",") if isinstance(value, str) else value
-        if not all(isinstance(one, str) for one in found):
+        if not all(isinstance(item, str) for item in found):
             raise AdminPortError(400, f"{name} must be a list of strings")
-        return [one for one in found if one]
+        return [item for item in found if item]
 
     def rest(self) -> dict[str, Json]:
         """All arguments that are not null; none of them is unknown for :meth:`refuse_others` afterwards."""
@@ -149,7 +149,9 @@ def group_as(group: "GroupDescription") -> dict[str, Json]:
             {
                 "member_id": member.member_id,
                 "client_id": member.client_id,
-                "assignment": [{"topic": one.topic, "partition": one.partition} for one in member.assignment],
+                "assignment": [
+                    {"topic": partition.topic, "partition": partition.partition} for partition in member.assignment
+                ],
             }
             for member in group.members
         ],

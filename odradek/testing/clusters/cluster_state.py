@@ -75,7 +75,7 @@ class ClusterState:
             if found is None:
                 return False
             wanted = found.partitions.values() if index is None else [found.partitions[index]]
-            return all(set(one.isr) == (set(one.replicas) if isr is None else isr) for one in wanted)
+            return all(set(partition.isr) == (set(partition.replicas) if isr is None else isr) for partition in wanted)
 
         self.wait_until(f"the replicas of {topic} are in sync", is_in_sync, timeout_s)
 
@@ -96,8 +96,9 @@ def shown(image: MetadataImage) -> str:
     """The brokers and partitions of an image as text, for an error message."""
     fenced = sorted(broker_id for broker_id, broker in image.brokers.items() if broker.fenced)
     partitions = [
-        f"{topic.name}-{index}: leader {one.leader}, replicas {list(one.replicas)}, ISR {list(one.isr)}"
+        f"{topic.name}-{index}: leader {partition.leader}, replicas {list(partition.replicas)}, "
+        f"ISR {list(partition.isr)}"
         for topic in image.topics_by_name.values()
-        for index, one in topic.partitions.items()
+        for index, partition in topic.partitions.items()
     ]
     return f"brokers {sorted(image.brokers)} (fenced: {fenced}); {'; '.join(partitions[:50])}"

@@ -74,7 +74,7 @@ class NodeLoop(BaseLoop):
         except ConnectionRefusedError:
             transport.abort()
             raise
-        self._opened = {one: where for one, where in self._opened.items() if not one.is_closing()}
+        self._opened = {opened: where for opened, where in self._opened.items() if not opened.is_closing()}
         self._opened[transport] = port
         return transport, protocol
 

@@ -68,7 +68,7 @@ def _refusal(
         len(isr) > 1 or partition.leader_recovery_state is LeaderRecoveryState.RECOVERED
     ):
         return ErrorCode.INVALID_REQUEST
-    if not all(_is_eligible(image, one) for one in asked.new_isr_with_epochs):
+    if not all(_is_eligible(image, replica) for replica in asked.new_isr_with_epochs):
         return ErrorCode.INELIGIBLE_REPLICA
     return ErrorCode.NONE
 

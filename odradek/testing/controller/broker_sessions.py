@@ -106,4 +106,4 @@ class BrokerSessions:
 
     def _lowest_applied(self, active: Collection[int]) -> float:
         """The metadata offset that all active brokers have applied (``lowestActiveOffset``); infinite without any."""
-        return min((self._applied.get(one, UNKNOWN_OFFSET) for one in active), default=float("inf"))
+        return min((self._applied.get(broker_id, UNKNOWN_OFFSET) for broker_id in active), default=float("inf"))

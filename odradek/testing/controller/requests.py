@@ -91,7 +91,7 @@ async def answer_heartbeat(controller: ActiveController, request: BrokerHeartbea
             request,
             registered_at=registered_at,
             leads=leads_any(image, broker_id),
-            active=[one for one, other in image.brokers.items() if other.is_active],
+            active=[active_id for active_id, other in image.brokers.items() if other.is_active],
         )
         return Decision(state, transition_records(image, broker_id, state))
 

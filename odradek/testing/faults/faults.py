@@ -134,11 +134,13 @@ class Faults:
                 raise ValueError(f"{api(key).name} is served in versions {lowest} to {highest}, not in {version}")
 
         def announce(response: Any) -> None:
-            response.api_keys = [one for one in response.api_keys if limits.get(one.api_key, one) is not None]
+            response.api_keys = [api for api in response.api_keys if limits.get(api.api_key, api) is not None]
             for key in response.api_keys:
                 key.max_version = min(key.max_version, limits.get(key.api_key, key.max_version))
 
-        named = ", ".join(f"{name} {'not at all' if one is None else one}" for name, one in max_versions.items())
+        named = ", ".join(
+            f"{name} {'not at all' if version is None else version}" for name, version in max_versions.items()
+        )
         description = f"announced at most: {named}"
         return self._add(
             "ApiVersions", description, None, {}, functools.partial(actions.change_response, change=announce)
@@ -213,12 +215,12 @@ class Faults:
 
     def _remove(self, fault: RequestFault) -> None:
         with self._turn:
-            self._faults = tuple(one for one in self._faults if one[2] is not fault)
+            self._faults = tuple(entry for entry in self._faults if entry[2] is not fault)
 
 
 def _keys(apis: Apis) -> list[int]:
     """The keys of APIs. Raises ValueError for one that is not served."""
-    return [_key(one) for one in ([apis] if isinstance(apis, str | int) else apis)]
+    return [_key(api) for api in ([apis] if isinstance(apis, str | int) else apis)]
 
 
 def _key(one: str | int) -> int:

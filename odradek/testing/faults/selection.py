@@ -188,7 +188,9 @@ class Divider:
         if not self._matches({name: getattr(answered, name) for name in items.names if name in KINDS}):
             return False
         if items.inner is not None and _named(items.inner) & {PARTITION}:
-            found = [self._override_item(one, items.inner, error) for one in getattr(answered, items.inner.answered)]
+            found = [
+                self._override_item(answer, items.inner, error) for answer in getattr(answered, items.inner.answered)
+            ]
             return any(found)
         setattr(answered, items.error, error)
         for name, value in items.values.items():
@@ -252,4 +254,6 @@ def _join_list(served: Any, failed: Any, items: ItemErrors) -> None:
 
 def _same_item(answered: Iterable[Any], item: Any, names: Iterable[str]) -> Any:
     named = list(names)
-    return next((one for one in answered if all(getattr(one, name) == getattr(item, name) for name in named)), None)
+    return next(
+        (answer for answer in answered if all(getattr(answer, name) == getattr(item, name) for name in named)), None
+    )

@@ -73,7 +73,7 @@ def _changed(shown: Document, changes: Mapping[str, Change]) -> Document:
 
     def copy(value: Any) -> Any:
         if isinstance(value, list):
-            return [copy(one) for one in value]
+            return [copy(item) for item in value]
         if not isinstance(value, dict):
             return value
         return {
@@ -92,8 +92,8 @@ def _hide_configs(shown: Any) -> None:
             shown["value"] = HIDDEN
         shown = list(shown.values())
     if isinstance(shown, list):
-        for one in shown:
-            _hide_configs(one)
+        for item in shown:
+            _hide_configs(item)
 
 
 def _leaves(shown: Any) -> list[Any]:

@@ -104,5 +104,5 @@ def _error_codes(shown: Any) -> Iterator[int]:
             else:
                 yield from _error_codes(value)
     elif isinstance(shown, list):
-        for one in shown:
-            yield from _error_codes(one)
+        for item in shown:
+            yield from _error_codes(item)

@@ -78,7 +78,7 @@ class Minted:
 
     def _map(self, shown: Any, scope: dict[str, object]) -> Any:
         if isinstance(shown, list):
-            return [self._map(one, scope) for one in shown]
+            return [self._map(item, scope) for item in shown]
         if not isinstance(shown, dict):
             return shown
         inner = entered(scope, shown)
@@ -89,7 +89,7 @@ class Minted:
         if field is None or isinstance(value, dict):
             return self._map(value, scope)
         if isinstance(value, list):
-            return [self._map_field(name, one, scope) for one in value]
+            return [self._map_field(name, item, scope) for item in value]
         return self._replayed.get((_scope(field, scope), value), value) if is_minted(field, value) else value
 
 

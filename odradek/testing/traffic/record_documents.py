@@ -56,7 +56,7 @@ def batches_from(shown: Json) -> bytes:
     """Reverses :func:`batches_as`. Batches are compressed again, so their bytes may differ. Raises ProtocolError."""
     if not isinstance(shown, list):
         raise ProtocolError("this must be a list of batches", "records")
-    return b"".join(_batch_from(one) for one in shown)
+    return b"".join(_batch_from(batch) for batch in shown)
 
 
 def _batch_as(batch: bytes, header: BatchHeader) -> Json:
@@ -119,9 +119,11 @@ def _batch_from(shown: Json) -> bytes:
             log_append_time_ms=shown.get("logAppendTimeMs"),
             delete_horizon_ms=shown.get("deleteHorizonMs"),
         )
-        for one in shown["records"]:
-            headers = [(header["name"], bytes_from(header, "value")) for header in one.get("headers", ())]
-            builder.append(one["timestamp"], bytes_from(one, "key"), bytes_from(one, "value"), headers, one["offset"])
+        for record in shown["records"]:
+            headers = [(header["name"], bytes_from(header, "value")) for header in record.get("headers", ())]
+            builder.append(
+                record["timestamp"], bytes_from(record, "key"), bytes_from(record, "value"), headers, record["offset"]
+            )
         return builder.build(shown.get("lastOffset"))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ProtocolError(f"this is not a batch ({error!r:.200})", "records") from None

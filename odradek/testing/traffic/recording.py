@@ -46,9 +46,9 @@ class Traffic:
     def requests(self, *apis: str, client_id: str | None = None) -> list[RecordedExchange]:
         """The requests of the named APIs, or of all APIs if none is named; only of one client with ``client_id``."""
         return [
-            one
-            for one in self._all()
-            if (not apis or one.api in apis) and (client_id is None or one.client_id == client_id)
+            exchange
+            for exchange in self._all()
+            if (not apis or exchange.api in apis) and (client_id is None or exchange.client_id == client_id)
         ]
 
     def wait_for(self, api: str, count: int = 1, *, timeout_s: float = TIMEOUT_S) -> list[RecordedExchange]:

@@ -129,7 +129,7 @@ class Replayer:
         found = comparison.differences(exchange.request, exchange.response, replayed)
         self._result.compared += 1
         if exchange.api not in self._ignore:
-            self._result.differ([self._difference(exchange, *one) for one in found])
+            self._result.differ([self._difference(exchange, *difference) for difference in found])
 
     @staticmethod
     def _difference(exchange: RecordedExchange, path: str, recorded: str, replayed: str) -> Difference:

@@ -14,9 +14,11 @@ class ReplayPlan:
     """The requests of a replay that are still to be sent, and the answers that are still to arrive."""
 
     def __init__(self, exchanges: Iterable[RecordedExchange]) -> None:
-        self._left = sorted(exchanges, key=lambda one: one.step)[::-1]
+        self._left = sorted(exchanges, key=lambda exchange: exchange.step)[::-1]
         """The requests that were not sent yet, the next one last."""
-        answers = [(one.answer_step, one.number) for one in self._left if one.answer_step is not None]
+        answers = [
+            (exchange.answer_step, exchange.number) for exchange in self._left if exchange.answer_step is not None
+        ]
         self._answers = sorted(answers)[::-1]
         """(step, request number) of the recorded answers that have not arrived again, the first one last."""
         self._settled: set[int] = set()

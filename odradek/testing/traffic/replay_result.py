@@ -40,8 +40,8 @@ class ReplayResult:
             return f"all {self.compared} answers are as recorded"
         differing = len({difference.number for difference in self.differences})
         lines = [f"{differing} of {self.compared} answers differ, {len(self.skipped)} requests could not be sent"]
-        for request, found in groupby(self.differences[:SHOWN], key=lambda one: one.request):
-            lines += [request, *(f"    {one}" for one in found)]
+        for request, found in groupby(self.differences[:SHOWN], key=lambda difference: difference.request):
+            lines += [request, *(f"    {difference}" for difference in found)]
         if len(self.differences) > SHOWN:
             lines.append(f"… and {len(self.differences) - SHOWN} more differences")
         lines += [f"{exchange}\n    not sent: {reason}" for exchange, reason in self.skipped[:SHOWN]]

@@ -75,12 +75,12 @@ def topic(directory: LogDirectory, name: str, clock: Clock, config: LogConfig = 
     """A partition with this many bytes of records of ten keys, all in sealed segments."""
     log = directory.open_log(name, 0, config, clock(), b"t" * 16)
     number = 0
-    while log.size_in_bytes < size:
+    while log.segments.size_in_bytes < size:
         records = [Record(i, clock(), b"key-%d" % (i % 10), b"%d" % number + bytes(90), []) for i in range(50)]
-        log.append_as_leader(encode_batch(records), 0, clock())
+        log.appender.append_as_leader(encode_batch(records), 0, clock())
         number += 1
     log.roll(clock())
-    log.flush()
+    log.flusher.flush()
     return log
 
 
@@ -116,11 +116,11 @@ async def test_a_round_cleans_and_is_written_down(
 ) -> None:
     log = topic(directory, "compacted", clock, size=size)
     untouched = topic(directory, "deleted", clock, LogConfig())
-    before = untouched.size_in_bytes
+    before = untouched.segments.size_in_bytes
     await run_once(cleaner)
     assert len(values(log)) == 10
     assert checkpoint(directory) == {("compacted", 0): log.log_end_offset}
-    assert untouched.size_in_bytes == before
+    assert untouched.segments.size_in_bytes == before
     state = cleaner.state
     assert (state.rounds, state.in_progress, state.uncleanable) == (1, set(), {})
     assert state.last_round.bytes_read >= size
@@ -243,12 +243,12 @@ async def test_a_stop_ends_a_round_and_leaves_nothing_behind(
     directory: LogDirectory, cleaner: LogCleaner, clock: Clock
 ) -> None:
     log = topic(directory, "big", clock, size=2 * THREAD_BYTES)
-    before = log.size_in_bytes
+    before = log.segments.size_in_bytes
     cleaner.start()
     await begun(log)
     await asyncio.wait_for(cleaner.stop(), 60)
     assert not is_cleaned(log)
-    assert log.size_in_bytes == before
+    assert log.segments.size_in_bytes == before
     assert not list(log.directory.glob("*.cleaned"))
     assert not list(log.directory.glob("*.swap"))
 
@@ -278,16 +278,16 @@ async def scrape(metrics: LogMetrics, path: str = "/metrics") -> str:
 
 async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner: LogCleaner, clock: Clock) -> None:
     log = topic(directory, "compacted", clock)
-    before = log.size_in_bytes
+    before = log.segments.size_in_bytes
     await run_once(cleaner)
-    rewritten = log.size_in_bytes
+    rewritten = log.segments.size_in_bytes
     read = 2 * before  # read once for the keys, and once to filter
     clock.now_ms += 7
     answer = await asyncio.wait_for(scrape(LogMetrics([directory], lambda: cleaner.state, clock)), 10)
     assert answer.startswith("HTTP/1.1 200 OK\r\n")
     labels = '{partition="0",topic="compacted"}'
     for line in (
-        f"kafka_log_log_size{labels} {float(log.size_in_bytes)}",
+        f"kafka_log_log_size{labels} {float(log.segments.size_in_bytes)}",
         f"kafka_log_log_logstartoffset{labels} 0.0",
         f"kafka_log_log_logendoffset{labels} {float(log.log_end_offset)}",
         "kafka_log_logcleanermanager_time_since_last_run_ms 7.0",

@@ -179,7 +179,7 @@ OF_TRANSACTIONS = [
     Question(
         ApiKey.ADD_PARTITIONS_TO_TXN,
         3,
-        transactions.AddPartitionsToTxnRequest(None, "x", 1, 0, v3_and_below_topics=[ADDED]),
+        transactions.AddPartitionsToTxnRequest([], "x", 1, 0, v3_and_below_topics=[ADDED]),
         added,
     ),
     Question(ApiKey.ADD_PARTITIONS_TO_TXN, 5, transactions.AddPartitionsToTxnRequest([TO_VERIFY]), verified),

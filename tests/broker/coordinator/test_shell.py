@@ -264,7 +264,7 @@ def test_the_ids_of_share_and_streams_groups_are_kept_for_them() -> None:
     deleted = harness.ask("a", ApiKey.DELETE_GROUPS, 2, messages.DeleteGroupsRequest(["streams"]))
     assert deleted.results[0].error_code == ErrorCode.NONE
     harness.start()
-    assert harness.core.unserved_groups == {}
+    assert harness.core.groups.unserved == {}
 
 
 def test_a_consumer_group_under_the_id_of_a_share_group_is_not_loaded_as_in_kafka() -> None:
@@ -295,7 +295,7 @@ def test_many_tombstones_are_appended_in_several_batches() -> None:
     assert portions == 20
     harness.timers.advance(harness.config.offsets_retention_ms + harness.config.offsets_retention_check_interval_ms)
     assert len(harness.log.batches) > portions + 3, "in slices, not 1,000 to a batch"
-    assert harness.core.groups == {}
+    assert harness.core.groups.classic == {}
     harness.start()
     assert hard_state(harness.core)["groups"] == {}
     assert list(harness.core.offsets.groups()) == []

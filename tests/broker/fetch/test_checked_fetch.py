@@ -27,7 +27,7 @@ async def test_damage_is_answered_and_named_once(
     path = AppendPath(tmp_path, LogConfig(), partitions=2)
     for index in range(2):
         for value in (b"a" * 100, b"b" * 100):
-            path.log(index).append_as_leader(batch(value), 0, NOW)
+            path.log(index).appender.append_as_leader(batch(value), 0, NOW)
     [file] = (tmp_path / f"{TOPIC}-0").glob("*.log")
     data = bytearray(file.read_bytes())
     data[100] ^= 1

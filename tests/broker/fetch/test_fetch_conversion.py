@@ -37,7 +37,7 @@ def open_log(path: Path, compression_type: str = "producer") -> Log:
 def append(log: Log, value: bytes, compression: CompressionType = CompressionType.NONE) -> bytes:
     """Appends one record; returns the stored batch."""
     batch = encode_batch([Record(0, NOW, None, value, [])], compression=compression)
-    offset = log.append_as_leader(batch, 0, NOW).first_offset
+    offset = log.appender.append_as_leader(batch, 0, NOW).first_offset
     return encode_batch([Record(offset, NOW, None, value, [])], base_offset=offset, compression=compression)
 
 
@@ -46,11 +46,11 @@ def append_transaction(log: Log, markers: int) -> None:
     batch = encode_batch(
         [Record(0, NOW, None, b"t", [])], producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True
     )
-    log.append_as_leader(batch, 0, NOW)
+    log.appender.append_as_leader(batch, 0, NOW)
     for _ in range(markers):
         marker = EndTransactionMarker(ControlRecordType.ABORT, 0)
         batch = encode_end_transaction_batch(marker, timestamp=NOW, producer_id=7, producer_epoch=0)
-        log.append_as_leader(batch, 0, NOW, origin=AppendOrigin.COORDINATOR)
+        log.appender.append_as_leader(batch, 0, NOW, origin=AppendOrigin.COORDINATOR)
 
 
 async def read_all(log: Log, offsets: list[int], max_bytes: int, magic: int) -> list[PartitionRead]:
@@ -120,7 +120,7 @@ def test_stored_messages_stay_as_they_are_unless_they_are_newer(
     records = [Record(number, NOW + number, b"k", b"value %d" % number, []) for number in range(5)]
     data = messages(stored, records, codec)
     log = open_log(tmp_path)
-    log.append_as_follower(data, NOW)
+    log.appender.append_as_follower(data, NOW)
     found = read(log, 0, magic=wanted)
     if stored <= wanted:
         assert found == data

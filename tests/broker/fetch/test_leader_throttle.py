@@ -47,7 +47,7 @@ class Led:
         self.leading.lead(PartitionImage(replicas, (bytes(16),) * 3, (LEADER, IN_SYNC), LEADER, 0, 0), 1)
         builder = BatchBuilder()
         builder.append(NOW, None, b"value")
-        log.append_as_leader(bytes(builder.build()), 0, NOW)
+        log.appender.append_as_leader(bytes(builder.build()), 0, NOW)
 
     def fetch(self, follower: int) -> PartitionRead:
         limits = FetchLimits(1 << 20, 0, FetchingFollower(follower, 7), only_leader=True)

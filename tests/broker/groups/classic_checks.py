@@ -8,7 +8,7 @@ from odradek.broker.groups.core import GroupCore
 
 def check_books(core: GroupCore) -> None:
     """Asserts that every classic group is consistent, and that a Stable one equals its last stored state."""
-    for group in core.groups.values():
+    for group in core.groups.classic.values():
         members = group.members
         assert group.awaiting_join_count == sum(member.join_token is not None for member in members.values())
         static = {member.group_instance_id: member.member_id for member in members.values() if member.is_static}
@@ -28,7 +28,7 @@ def check_books(core: GroupCore) -> None:
         if group.state is not GroupState.PREPARING_REBALANCE:
             assert group.awaiting_join_count == 0
         if group.state is GroupState.STABLE:
-            stored = core.stored_groups[group.group_id]
+            stored = core.groups.stored[group.group_id]
             assert (stored.generation, stored.protocol, stored.leader) == (
                 group.generation_id,
                 group.protocol_name,

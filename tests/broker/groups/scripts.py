@@ -132,7 +132,7 @@ def _api_key(name: str) -> ApiKey:
 
 
 def _describe_group(harness: Harness, group_id: str) -> str:
-    group = harness.core.groups.get(group_id)
+    group = harness.core.groups.classic.get(group_id)
     if group is None:
         return "none"
     members = ",".join(

@@ -84,7 +84,7 @@ class GroupSimulator(Simulation):
                 assert member.in_generation, f"{member} is stuck"
                 assert not member.waiting, f"{member} is stuck"
         for group_id in GROUPS:
-            group = self.harness.core.groups.get(group_id)
+            group = self.harness.core.groups.classic.get(group_id)
             living = [member for member in self.members if member.in_generation and member.group_id == group_id]
             if not living:
                 assert group is None or group.state is GroupState.EMPTY, f"{group} without a living member"

@@ -41,7 +41,7 @@ class Coordinator:
 
     @property
     def used(self) -> int:
-        return self.core.memory.used_bytes
+        return self.core.groups.memory.used_bytes
 
 
 def test_a_group_has_a_limit() -> None:
@@ -50,9 +50,9 @@ def test_a_group_has_a_limit() -> None:
     assert groups.join("g", 60_000) is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert groups.join("g", 30_000) is None
     assert groups.used == 90_000 + 2 * (MEMBER_BYTES + len("range"))
-    [first, *_] = groups.core.groups["g"].members
+    [first, *_] = groups.core.groups.classic["g"].members
     assert groups.join("g", 90_000, first) is ErrorCode.GROUP_MAX_SIZE_REACHED
-    assert len(groups.core.groups["g"].members[first].protocols[0][1]) == 60_000, "it stays as it was"
+    assert len(groups.core.groups.classic["g"].members[first].protocols[0][1]) == 60_000, "it stays as it was"
     assert groups.join("g", 1_000, first) is OLDER_REQUEST
     assert groups.used == 31_000 + 2 * (MEMBER_BYTES + len("range"))
 
@@ -60,7 +60,7 @@ def test_a_group_has_a_limit() -> None:
 def test_a_group_that_is_refused_is_not_made() -> None:
     groups = Coordinator()
     assert groups.join("huge", 20_000_000) is ErrorCode.GROUP_MAX_SIZE_REACHED
-    assert groups.core.groups == {}
+    assert groups.core.groups.classic == {}
     assert groups.used == 0
 
 
@@ -70,9 +70,9 @@ def test_all_groups_have_a_limit_and_members_stay() -> None:
     assert here.join("a", 90_000) is None
     assert there.join("b", 90_000) is None
     assert here.join("c", 90_000) is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    [member] = here.core.groups["a"].members
+    [member] = here.core.groups.classic["a"].members
     assert here.join("a", 90_000, member) is OLDER_REQUEST  # needs no more memory than it has
-    del there.core.groups["b"]
+    del there.core.groups.classic["b"]
     assert here.join("c", 90_000) is None
 
 
@@ -83,7 +83,7 @@ def test_clients_that_never_come_back_are_counted(caplog: pytest.LogCaptureFixtu
         error = groups.join("g", 0, version=5)
         assert error in (ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.GROUP_MAX_SIZE_REACHED)
         refused += error is ErrorCode.GROUP_MAX_SIZE_REACHED
-    pending = groups.core.groups["g"].pending_join_members
+    pending = groups.core.groups.classic["g"].pending_join_members
     assert len(pending) == 100_000 // MEMBER_BYTES - 1 or len(pending) == 100_000 // MEMBER_BYTES
     assert refused == 500 - len(pending)
     for member_id in list(pending):
@@ -103,10 +103,10 @@ def test_whoever_leaves_holds_nothing() -> None:
     groups = Coordinator()
     assert groups.join("g", 5_000) is None
     assert groups.join("g", 6_000) is None
-    members = [LeaveGroupRequest.MemberIdentity(one) for one in groups.core.groups["g"].members]
+    members = [LeaveGroupRequest.MemberIdentity(one) for one in groups.core.groups.classic["g"].members]
     leave_group(groups.core, "g", members, GroupEffects(NOW_MS))
     assert groups.used == 0
-    assert groups.core.groups["g"].supported_protocols == {}
+    assert groups.core.groups.classic["g"].supported_protocols == {}
 
 
 def test_a_core_that_goes_frees_what_its_groups_held() -> None:

@@ -89,7 +89,7 @@ def test_a_group_with_many_offsets_is_deleted_in_steps() -> None:
         ("nothing", ErrorCode.GROUP_ID_NOT_FOUND),
     ]
     assert committed(made) == {}
-    assert "g" not in made.core.groups
+    assert "g" not in made.core.groups.classic
 
 
 def test_many_members_leave_in_portions() -> None:

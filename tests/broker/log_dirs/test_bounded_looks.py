@@ -59,10 +59,10 @@ async def test_sizes_leave_out_logs_that_have_failed(tmp_path: Path) -> None:
     path = AppendPath(tmp_path, LogConfig(), partitions=3 * LOGS_A_STEP)
     await path.produce({0: batch(), 1: batch()})
     logs = [path.log(index) for index in range(3 * LOGS_A_STEP)]
-    size = logs[0].size_in_bytes
+    size = logs[0].segments.size_in_bytes
     assert len(list(size_steps(logs))) == 3
     assert run_to_end(size_steps(logs)) == 2 * size
-    logs[1].fail(OSError("the disk has gone"))
+    logs[1].health.failure = OSError("the disk has gone")
     assert run_to_end(size_steps(logs)) == size
     assert set(run_to_end(oldest_steps(logs, 1 << 40))) == {logs[0]}
     with pytest.raises(StorageError, match="the disk has gone"):

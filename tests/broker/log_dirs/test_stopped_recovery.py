@@ -84,7 +84,7 @@ def test_a_stop_within_one_log_leaves_it_to_the_next_start(tmp_path: Path) -> No
     directory = LogDirectory.open(tmp_path)
     log = directory.open_log("t", 0, LogConfig(), NOW_MS)
     for number in range(6):
-        log.append_as_leader(encode_batch([Record(0, NOW_MS, b"k", b"%d" % number, [])]), 0, NOW_MS)
+        log.appender.append_as_leader(encode_batch([Record(0, NOW_MS, b"k", b"%d" % number, [])]), 0, NOW_MS)
     directory.abort()
 
     def recover(progress: RecoveryProgress) -> int:

@@ -22,6 +22,7 @@ from odradek.protocol.records.batch import iterate_headers, stamp
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import StorageError
+from odradek.storage.log.log_appender import LogAppender
 from support.brokers.metadata_service import NOW_MS, open_service
 
 METADATA = "__cluster_metadata-0"
@@ -240,7 +241,7 @@ def test_records_that_need_several_batches_are_written_all_or_none(
     records = [ConfigRecord(ResourceType.GROUP, "g", f"key-{number}", value) for number in range(count)]
     with open_service(tmp_path) as service:
         log = service.log._log
-        append, appended = log.append_as_follower, []
+        append, appended = LogAppender.append_as_follower, []
 
         def append_three(*arguments: Any) -> Any:
             appended.append(1)
@@ -248,13 +249,13 @@ def test_records_that_need_several_batches_are_written_all_or_none(
                 raise StorageError("No space left on device")
             return append(*arguments)
 
-        monkeypatch.setattr(log, "append_as_follower", append_three)
+        monkeypatch.setattr(LogAppender, "append_as_follower", append_three)
         end_offset = log.log_end_offset
         with pytest.raises(StorageError):
             service.commit(list(records), NOW_MS)
         assert log.log_end_offset == end_offset
         assert not service.image.config_of(ResourceType.GROUP, "g")
-        monkeypatch.setattr(log, "append_as_follower", append)
+        monkeypatch.setattr(LogAppender, "append_as_follower", append)
         service.commit(list(records), NOW_MS)
     with open_service(tmp_path) as service:
         assert len(service.image.config_of(ResourceType.GROUP, "g")) == count

@@ -31,7 +31,8 @@ def test_groups_offsets_and_transactions_come_and_go_between_pieces() -> None:
         for topic in range(4):
             for partition in range(LOOKED_AT_A_PIECE):
                 store.put(f"group-{number}", f"topic-{topic}", partition, OffsetCommitValue(), partition)
-    core = SimpleNamespace(groups=groups, consumer_groups=consumer_groups, offsets=store, transactions=transactions)
+    groups_of_core = SimpleNamespace(classic=groups, consumer=consumer_groups)
+    core = SimpleNamespace(groups=groups_of_core, offsets=store, transactions=transactions)
     broker: Any = SimpleNamespace(
         group_coordinator=coordinator(core, GroupCounts()),
         transaction_coordinator=coordinator(core, TransactionCounts()),

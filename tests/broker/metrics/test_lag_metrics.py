@@ -63,7 +63,7 @@ def log_of(directory: Path, times: Sequence[Sequence[int]], config: LogConfig | 
     log = Log.open(directory / "orders-0", config or LogConfig(), now_ms=NOW_MS)
     for batch in times:
         records = [Record(offset, time, None, b"x", []) for offset, time in enumerate(batch)]
-        log.append_as_leader(encode_batch(records), 0, NOW_MS)
+        log.appender.append_as_leader(encode_batch(records), 0, NOW_MS)
     return log
 
 
@@ -85,7 +85,7 @@ def test_the_time_is_that_of_the_record(tmp_path: Path) -> None:
 def test_the_time_of_a_record_in_a_compressed_batch(tmp_path: Path) -> None:
     log = Log.open(tmp_path / "orders-0", LogConfig(), now_ms=NOW_MS)
     records = [Record(number, NOW_MS - number, None, b"x" * 100, []) for number in range(2000)]
-    log.append_as_leader(encode_batch(records, compression=CompressionType.ZSTD), 0, NOW_MS)
+    log.appender.append_as_leader(encode_batch(records, compression=CompressionType.ZSTD), 0, NOW_MS)
     assert time_at(log, 1500) == NOW_MS - 1500
     log.close()
 
@@ -97,7 +97,7 @@ def test_a_large_batch_is_not_read(tmp_path: Path) -> None:
     records = [
         Record(offset, time, None, value, []) for offset, time in enumerate((NOW_MS - 9, NOW_MS - 1, NOW_MS - 2))
     ]
-    log.append_as_leader(encode_batch(records), 0, NOW_MS)
+    log.appender.append_as_leader(encode_batch(records), 0, NOW_MS)
     assert time_at(log, 1) == NOW_MS - 9
     log.close()
 
@@ -197,7 +197,7 @@ def test_a_piece_reads_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_log_that_fails_has_no_time(tmp_path: Path) -> None:
     log = log_of(tmp_path, [[NOW_MS]])
-    log.fail(OSError("gone"))
+    log.health.failure = OSError("gone")
     samples = read(metrics_of({"readers": {0: 0}}, [0], log))
     assert samples[RECORDS, "readers", "0", "orders"] == 1
     assert (SECONDS, "readers", "0", "orders") not in samples

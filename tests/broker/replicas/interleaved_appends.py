@@ -224,7 +224,7 @@ class Interleaving:
 
     async def flush(self) -> None:
         end = self.log.log_end_offset
-        self.log.flush()
+        self.log.flusher.flush()
         assert self.log.offsets.recovery_point == end
 
     async def roll(self) -> None:

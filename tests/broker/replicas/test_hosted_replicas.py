@@ -126,8 +126,8 @@ async def test_a_follower_that_leads_during_an_unfinished_truncation_goes_on_whe
         run_to_end(hosting.host_topic(topic))
         log = partitions.get("t", 0).log
         for offset in range(4):
-            log.append_as_follower(record(offset, 1), NOW_MS)
-        pending = log.begin_truncation(2)
+            log.appender.append_as_follower(record(offset, 1), NOW_MS)
+        pending = log.removal.begin_truncation(2)
         assert pending is not None
         files.is_exhausted = True
         elected = TopicImage("t", b"t" * 16, {0: led_by(NODE, 7)})
@@ -139,7 +139,7 @@ async def test_a_follower_that_leads_during_an_unfinished_truncation_goes_on_whe
         run_to_end(hosting.host_topic(elected))
         led = partitions.get("t", 0).log
         assert led.offsets.latest_epoch == 7
-        assert (led.failure, led.log_end_offset) == (None, 2)
+        assert (led.health.failure, led.log_end_offset) == (None, 2)
 
 
 async def test_a_partition_whose_hosting_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

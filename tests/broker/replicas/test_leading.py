@@ -51,7 +51,7 @@ class Led:
         builder = BatchBuilder()
         for number in range(records):
             builder.append(number, None, b"value")
-        appended = self.log.append_as_leader(bytes(builder.build()), 0, self.now_ms)
+        appended = self.log.appender.append_as_leader(bytes(builder.build()), 0, self.now_ms)
         end_offset = appended.last_offset + 1
         self.leading.appended(end_offset, 10)
         return end_offset

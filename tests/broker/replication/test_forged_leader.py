@@ -147,7 +147,7 @@ class Follower:
         self.logs: dict[bytes, Log] = {}
         for topic_id, name in NAMES.items():
             log = Log.open(place / f"{name}-0", LogConfig(), now_ms=NOW_MS)
-            log.append_as_follower(batch(0), NOW_MS)
+            log.appender.append_as_follower(batch(0), NOW_MS)
             self.logs[topic_id] = log
             leader_id = HONEST if topic_id == ELSEWHERE else FORGED
             self.fetchers.follow(Following(name, topic_id, 0, leader_id, EPOCH, log, lambda size: None))

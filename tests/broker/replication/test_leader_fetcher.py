@@ -22,9 +22,9 @@ from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.files.files import EXISTING, Files
-from odradek.storage.log.append_gate import AppendGate
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.log_health import AppendGate
 from support.brokers.fake_node import Answer, FakeNode
 from support.disks.faulty_files import FaultyFiles
 from support.eventually import eventually_in_loop
@@ -168,7 +168,7 @@ async def test_truncation_that_finds_no_descriptor_is_completed_later(tmp_path: 
     files = NoDescriptors()
     log = Log.open(tmp_path / "t-0", LogConfig(segment_bytes=300), now_ms=NOW_MS, files=files)
     for offset in range(10):
-        log.append_as_follower(batch(offset), NOW_MS)
+        log.appender.append_as_follower(batch(offset), NOW_MS)
     files.is_exhausted = True
     is_over = asyncio.Event()
     fetched_from: list[int] = []
@@ -196,7 +196,7 @@ async def test_truncation_that_finds_no_descriptor_is_completed_later(tmp_path: 
         await asyncio.gather(task, return_exceptions=True)
     assert fetched_from == [10, 2, 2]
     assert not copy.partition.is_stopped
-    assert (log.failure, log.log_end_offset, log.high_watermark) == (None, 2, 2)
+    assert (log.health.failure, log.log_end_offset, log.high_watermark) == (None, 2, 2)
     assert b"".join(path.read_bytes() for path in sorted(log.directory.glob("*.log"))) == batch(0) + batch(1)
     log.close()
 
@@ -259,7 +259,7 @@ async def test_copy_without_room_withdraws_once_and_fetches_when_there_is_room(t
     gate = AppendGate()
     small = Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW_MS, files=files)
     other = Log.open(tmp_path / "t-1", LogConfig(), now_ms=NOW_MS)
-    small.use_gate(gate)
+    small.health.gate = gate
     files.fail("write", error=errno.ENOSPC)
     gate.refusal = "full"
     asked: list[tuple[int, list[int]]] = []

@@ -160,4 +160,4 @@ def test_what_ends_is_freed_without_the_collector(tmp_path: Path) -> None:
         found.clear()
         assert not cycles
         deleted = [thing for thing in gc.get_objects() if isinstance(thing, Log) and str(tmp_path) in str(thing)]
-        assert not [log for log in deleted if not log.is_open]
+        assert not [log for log in deleted if not log.health.is_open]

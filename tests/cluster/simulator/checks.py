@@ -157,7 +157,7 @@ class Checks:
         assert broker.server is not None
         for directory in broker.server.running.parts.log_dirs.online:
             own = directory.logs.get(key)
-            if own is not None and own.is_open and own.offsets.has_high_watermark:
+            if own is not None and own.health.is_open and own.offsets.has_high_watermark:
                 self._look_below(broker, key, log, own.high_watermark)
 
     def _look_below(self, broker: BrokerNode, key: Key, log: LogOnDisk, high_watermark: int) -> None:

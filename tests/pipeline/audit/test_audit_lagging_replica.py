@@ -51,14 +51,14 @@ class Replica:
             base_sequence=-1 if is_plain else sequence,
             is_transactional=not is_plain,
         )
-        self.log.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
+        self.log.appender.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
 
     def end(self, kind: ControlRecordType) -> None:
         """Ends the producer's transaction."""
         marker = encode_end_transaction_batch(
             EndTransactionMarker(kind, 1), timestamp=self.now_ms, producer_id=PRODUCER, producer_epoch=0
         )
-        self.log.append_as_leader(marker, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
+        self.log.appender.append_as_leader(marker, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
 
     def fetch_from(self, leader: "Replica") -> None:
         """Takes every batch that the leader has from this log's end on."""
@@ -66,7 +66,7 @@ class Replica:
             data = path.read_bytes()
             for place, header in iterate_headers(data):
                 if header.base_offset >= self.log.log_end_offset:
-                    self.log.append_as_follower(data[place : place + header.size_in_bytes], leader.now_ms)
+                    self.log.appender.append_as_follower(data[place : place + header.size_in_bytes], leader.now_ms)
 
     def clean(self) -> None:
         """Runs the cleaner over several days, until tombstones and markers are removed, too."""

@@ -214,7 +214,7 @@ def test_unusual_records_are_treated_alike(tmp_path: Path, name: str) -> None:
     log = Log.open(original, LogConfig(), now_ms=HISTORY_START_MS, descriptors=DescriptorCache(UnsyncedFiles()))
     for number in range(60):
         batch = rng.choice(unusual_batches())
-        log.append_as_leader(batch, 0, HISTORY_START_MS, origin=AppendOrigin.COORDINATOR)
+        log.appender.append_as_leader(batch, 0, HISTORY_START_MS, origin=AppendOrigin.COORDINATOR)
         if number % 10 == 9:
             log.roll(HISTORY_START_MS)
     log.close()

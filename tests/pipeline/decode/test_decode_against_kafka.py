@@ -66,7 +66,7 @@ class ReadableHistory(HistoryWriter):
             is_log_append_time=False,
         )
         self.sequences[300] = self.sequences.get(300, 0) + 3
-        self.log.append_as_follower(batch, self.now_ms)
+        self.log.appender.append_as_follower(batch, self.now_ms)
 
     def _records(self) -> list[Record]:
         found = []

@@ -40,11 +40,11 @@ def fill(root: Path) -> Path:
         log = directory.open_log("t", partition, CONFIG, NOW, bytes(range(16)))
         for number in range(12):
             fields = {"producer_id": 7, "producer_epoch": 0, "base_sequence": number, "is_transactional": True}
-            log.append_as_leader(batch(b"%d" % number, **fields), number // 6, NOW)
+            log.appender.append_as_leader(batch(b"%d" % number, **fields), number // 6, NOW)
             if number % 4 == 3:
                 marker = EndTransactionMarker(ControlRecordType.ABORT, 1)
                 end = encode_end_transaction_batch(marker, timestamp=NOW, producer_id=7, producer_epoch=0)
-                log.append_as_leader(end, number // 6, NOW, origin=AppendOrigin.COORDINATOR)
+                log.appender.append_as_leader(end, number // 6, NOW, origin=AppendOrigin.COORDINATOR)
         log.offsets.increment_log_start_offset(1)
     directory.close(1)
     return root

@@ -103,12 +103,12 @@ class LiveLog:
                 producer_epoch=0 if producer >= 0 else -1,
                 base_sequence=sequence if producer >= 0 else -1,
             )
-            first = self.log.append_as_leader(batch, 0, self.now_ms).first_offset
+            first = self.log.appender.append_as_leader(batch, 0, self.now_ms).first_offset
             self.written |= {first + r.offset: r._replace(offset=first + r.offset) for r in records}
 
     def begin_round(self) -> None:
         if self.round is None and self.log.config.is_compacted:
-            self.log.flush()
+            self.log.flusher.flush()
             offsets = range_of(self.log, sealed_and_active(self.log), self.cleaned_up_to, self.now_ms)
             begun = LiveRound(self.log, offsets, self.now_ms, UNLIMITED)
             self.round = begun, carry_out(begun.order, begun.files, full_speed())
@@ -143,7 +143,7 @@ class LiveLog:
 
     def whole_round(self) -> None:
         if self.round is None and self.log.config.is_compacted:
-            self.log.flush()
+            self.log.flusher.flush()
             outcome = clean_log(self.log, cleaned_up_to=self.cleaned_up_to, now_ms=self.now_ms)
             self.cleaned_up_to = outcome.result.cleaned_up_to
             self.now_ms += self.random.choice((0, 0, HOUR_MS + 1))

@@ -41,7 +41,7 @@ def open_log(directory: Path, files: Files | None = None, config: LogConfig = CO
 
 def append(log: Log, *records: tuple[bytes, bytes | None]) -> int:
     batch = encode_batch([Record(i, NOW_MS, key, value, []) for i, (key, value) in enumerate(records)])
-    return log.append_as_leader(batch, 0, NOW_MS).first_offset
+    return log.appender.append_as_leader(batch, 0, NOW_MS).first_offset
 
 
 def fill(log: Log, count: int, keys: int, seed: int = 1) -> Kept:
@@ -51,7 +51,7 @@ def fill(log: Log, count: int, keys: int, seed: int = 1) -> Kept:
     for number in range(count):
         key, value = b"key-%d" % rng.randrange(keys), b"value-%d" % number * 4
         written[append(log, (key, value))] = (key, value)
-    log.flush()  # unsynced data, which a power failure may lose, is not cleaned
+    log.flusher.flush()  # unsynced data, which a power failure may lose, is not cleaned
     return written
 
 
@@ -95,14 +95,14 @@ def names(log: Log, *suffixes: str) -> list[str]:
 def test_every_key_keeps_its_latest_value_at_its_offset(tmp_path: Path) -> None:
     log = open_log(tmp_path / "t-0")
     written = fill(log, 300, keys=7)
-    before, active = log.size_in_bytes, log.segments.active.base_offset
+    before, active = log.segments.size_in_bytes, log.segments.active.base_offset
     outcome = clean_log(log, cleaned_up_to=None, now_ms=NOW_MS)
     expected = latest({offset: record for offset, record in written.items() if offset < active})
     expected |= {offset: record for offset, record in written.items() if offset >= active}
     # The last batch of the range remains as an empty header. Records of other batches are the latest of their keys.
     assert contents(log) == expected
     assert outcome.result.cleaned_up_to == active
-    assert log.size_in_bytes < before / 4
+    assert log.segments.size_in_bytes < before / 4
     assert (log.log_start_offset, log.log_end_offset) == (0, 300)
     log.close()
     again = open_log(tmp_path / "t-0", clean_shutdown=True)
@@ -137,7 +137,7 @@ def test_who_reads_a_replaced_segment_reads_on(tmp_path: Path) -> None:
         append(log, (b"key", b"%03d" % number + bytes(5000)))
     log.roll(NOW_MS)
     append(log, (b"key", b"end"))
-    log.flush()
+    log.flusher.flush()
     region = log.read(0, 100_000).data
     assert isinstance(region, FileRegion)
     before = os.pread(region.fd, len(region), region.position)
@@ -163,8 +163,8 @@ def test_segments_are_merged_and_their_snapshots_go(tmp_path: Path) -> None:
             base_sequence=sequence,
         )
         sequence += 1
-        log.append_as_leader(batch, 0, NOW_MS)
-    log.flush()
+        log.appender.append_as_leader(batch, 0, NOW_MS)
+    log.flusher.flush()
     bases = log.segments.base_offsets
     assert len(bases) > 4
     assert len(names(log, ".snapshot")) == len(bases) - 1
@@ -195,9 +195,9 @@ def test_what_changes_the_segments_ends_the_round(tmp_path: Path, how: str, step
         round_.commit(group, NOW_MS)
         written = contents(log)
     if how == "truncate":
-        log.truncate_to(50)
+        log.removal.truncate_to(50)
     elif how == "start anew":
-        log.truncate_fully_and_start_at(400)
+        log.removal.truncate_fully_and_start_at(400)
     elif how == "retention":
         log.offsets.increment_log_start_offset(log.segments.base_offsets[2])
         log.delete_old_segments(NOW_MS)
@@ -290,10 +290,10 @@ def test_each_step_that_fails_leaves_the_log_or_says_that_it_is_over(tmp_path: P
         else:
             failed = False
         files.repair()
-        if log.failure is None:
+        if log.health.failure is None:
             assert cleaned.items() <= contents(log).items() <= written.items(), f"{operation} {nth}"
             append(log, (b"more", b"1"))
-            log.flush()
+            log.flusher.flush()
             written[60] = cleaned[60] = (b"more", b"1")
             assert clean_log(log, cleaned_up_to=None, now_ms=NOW_MS).result.cleaned_up_to == active
             assert contents(log) == cleaned, f"{operation} {nth}"

@@ -116,7 +116,7 @@ class History:
         stamped = first.to_bytes(8, "big") + data[8:12] + self.epoch.to_bytes(4, "big") + data[16:]
         last_delta = int.from_bytes(data[23:27], "big")
         model.pending = StoredBatch(first, first + last_delta + 1, stamped)
-        info = log.append_as_leader(data, self.epoch, self.now_ms, origin=origin)
+        info = log.appender.append_as_leader(data, self.epoch, self.now_ms, origin=origin)
         assert not info.duplicate
         assert info.first_offset == first
         stored, model.pending = model.pending, None
@@ -167,7 +167,7 @@ class History:
 
     def flush_one(self) -> None:
         _, log, model = self._pick()
-        log.flush()
+        log.flusher.flush()
         model.note_flush(log)
 
     def flush_all(self) -> None:

@@ -198,7 +198,7 @@ class CrashRun(History):
             for sent, stored in model.last_sent.values():
                 start = max(log.log_start_offset, model.log_start_offset)
                 if start <= stored.first_offset and stored.next_offset <= log.log_end_offset:
-                    info = log.append_as_leader(sent, self.epoch, self.now_ms)
+                    info = log.appender.append_as_leader(sent, self.epoch, self.now_ms)
                     assert info.duplicate, f"{log}: a batch at {stored.first_offset} was appended twice"
                     # Removed batches that exist again may have its sequence numbers, from before the log forgot the
                     # producer.
@@ -209,7 +209,7 @@ class CrashRun(History):
         """Asserts that the recovered directory accepts records, stops cleanly, and is the same after the next start."""
         for log in directory.logs.values():
             data = encode_batch([Record(0, self.now_ms, b"k", b"after the crash", [])])
-            log.append_as_leader(data, self.epoch, self.now_ms)
+            log.appender.append_as_leader(data, self.epoch, self.now_ms)
             if chance.random() < 0.3:
                 log.roll(self.now_ms)
         before = {key: _facts(log) for key, log in directory.logs.items()}
@@ -258,7 +258,7 @@ class CrashRun(History):
             self._append(COMPACTED, self._batch(COMPACTED, 5, 20))
             self._append(COMPACTED, self._batch(COMPACTED, 5, 20))
             log.roll(self.now_ms)
-            log.flush()
+            log.flusher.flush()
             model.note_flush(log)
         goes_through = self.chance.random() < 0.25
         self.cleaning.step(self._holder(COMPACTED), COMPACTED, self.now_ms)

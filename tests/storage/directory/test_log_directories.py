@@ -53,7 +53,7 @@ def open_both(root: Path, files_for: Callable[[Path], Files] = lambda _: Files()
 def fill(directory: LogDirectory, count: int = 40) -> Log:
     log = directory.open_log(*KEY, CONFIG, NOW, TOPIC_ID)
     for number in range(count):
-        log.append_as_leader(batch(bytes([number]) * 100), 3, NOW)
+        log.appender.append_as_leader(batch(bytes([number]) * 100), 3, NOW)
     return log
 
 
@@ -166,16 +166,16 @@ def test_recovery_reads_what_lies_behind_the_recovery_point(tmp_path: Path, has_
     def append(number: int) -> None:
         producer: dict[str, Any] = {"producer_id": 1, "producer_epoch": 0, "base_sequence": number}
         record = Record(0, NOW + number, b"k", random.Random(number).randbytes(200_000), [])
-        log.append_as_leader(encode_batch([record], **(producer if has_producers else {})), 3, NOW)
+        log.appender.append_as_leader(encode_batch([record], **(producer if has_producers else {})), 3, NOW)
 
     for number in range(100):  # 20 MB: two whole segments and half of a third
         append(number)
     directory.flusher.flush(list(directory.logs.values()))
     directory.write_checkpoints()
-    behind = log.size_in_bytes
+    behind = log.segments.size_in_bytes
     for number in range(100, 105):
         append(number)
-    behind = log.size_in_bytes - behind
+    behind = log.segments.size_in_bytes - behind
     both.abort()
     with (tmp_path / "a" / "t-0" / f"{log.segments.active.base_offset:020d}.log").open("ab") as torn:
         torn.write(b"torn" * 100)
@@ -207,7 +207,7 @@ def test_an_index_that_is_gone_makes_recovery_read_the_whole_segment(tmp_path: P
     log = fill(both.online[0], 10)
     both.online[0].flusher.flush([log])
     both.online[0].write_checkpoints()
-    log.append_as_leader(batch(b"\x0anew"), 3, NOW)
+    log.appender.append_as_leader(batch(b"\x0anew"), 3, NOW)
     both.abort()
     (tmp_path / "a" / "t-0" / f"{log.segments.active.base_offset:020d}.timeindex").write_bytes(b"\1" * 13)
     both = open_both(tmp_path)
@@ -223,7 +223,7 @@ def test_many_logs_are_recovered_on_several_threads(tmp_path: Path) -> None:
             topic = directory.path.name
             log = directory.open_log(topic, partition, CONFIG, NOW, TOPIC_ID)
             for number in range(partition + 1):
-                log.append_as_leader(batch(bytes([number]) * 100), 3, NOW)
+                log.appender.append_as_leader(batch(bytes([number]) * 100), 3, NOW)
     both.abort()
     both = open_both(tmp_path)
     done: list[tuple[int, int]] = []
@@ -256,15 +256,15 @@ def test_an_input_output_error_is_the_end_of_its_directory_only(tmp_path: Path, 
     failing.on_failure = heard.append
     faulty.fail(operation, error=errno.EIO)
     with pytest.raises(StorageError):
-        log.append_as_leader(batch(b"\x28x"), 3, NOW) if operation == "write" else (
-            log.flush() if operation == "sync" else log.truncate_to(3)
+        log.appender.append_as_leader(batch(b"\x28x"), 3, NOW) if operation == "write" else (
+            log.flusher.flush() if operation == "sync" else log.removal.truncate_to(3)
         )
     assert (heard, failing.failure is not None, sound.failure) == ([failing], True, None)
     faulty.repair()
     for refused in (log, idle):
         with pytest.raises(StorageError):
-            refused.append_as_leader(batch(b"\x00x"), 3, NOW)
-    other.append_as_leader(batch(b"\x00x"), 3, NOW)
+            refused.appender.append_as_leader(batch(b"\x00x"), 3, NOW)
+    other.appender.append_as_leader(batch(b"\x00x"), 3, NOW)
     both.take_offline(failing, "EIO")
     assert both.online == [sound]
     sound.close(1)
@@ -276,12 +276,12 @@ def test_a_full_disk_is_not_the_end_of_its_directory(tmp_path: Path) -> None:
     log = fill(both.online[0], 3)
     faulty.fail("write", error=errno.ENOSPC)
     with pytest.raises(StorageError):
-        log.append_as_leader(batch(b"\x03x"), 3, NOW)
+        log.appender.append_as_leader(batch(b"\x03x"), 3, NOW)
     with pytest.raises(StorageError):
         both.online[0].write_checkpoints()
     faulty.repair()
     assert both.online[0].failure is None
-    log.append_as_leader(batch(b"\x03x"), 3, NOW)
+    log.appender.append_as_leader(batch(b"\x03x"), 3, NOW)
     close(both)
 
 
@@ -299,7 +299,7 @@ def test_a_replica_arrives_as_it_was(tmp_path: Path) -> None:
     move = ReplicaMove.begin(KEY, source, target, CONFIG, NOW)
     assert move.lag == 40
     copy(move)
-    log.append_as_leader(batch(b"\x28late"), 4, NOW)
+    log.appender.append_as_leader(batch(b"\x28late"), 4, NOW)
     copy(move)
     new = move.exchange(NOW)
     assert values(new) == [*expected, b"\x28late"]

@@ -30,7 +30,7 @@ def fill(path: Path) -> LogDirectory:
     for partition in range(2):
         log = directory.open_log("t", partition, LogConfig(), NOW, TOPIC_ID)
         for value in (b"a", b"b", b"c"):
-            log.append_as_leader(batch(value), 5, NOW)
+            log.appender.append_as_leader(batch(value), 5, NOW)
     directory.logs["t", 1].offsets.increment_log_start_offset(2)
     return directory
 
@@ -187,7 +187,7 @@ def test_few_descriptors_are_enough_for_many_partitions(tmp_path: Path) -> None:
     directory = LogDirectory.open(tmp_path, max_open_files=8)
     for partition in range(40):
         log = directory.open_log("t", partition, LogConfig(), NOW)
-        log.append_as_leader(batch(b"%d" % partition), 0, NOW)
+        log.appender.append_as_leader(batch(b"%d" % partition), 0, NOW)
     for partition in range(40):
         log = directory.logs["t", partition]
         assert records_of(log.read(0, 10_000).data)[0].value == b"%d" % partition

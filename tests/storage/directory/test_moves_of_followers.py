@@ -44,7 +44,7 @@ def replica(both: LogDirectories) -> Log:
 
 def write(log: Log, epoch: int, *texts: str) -> None:
     for text in texts:
-        log.append_as_leader(encode_batch([Record(0, NOW, b"k", text.ljust(40).encode(), [])]), epoch, NOW)
+        log.appender.append_as_leader(encode_batch([Record(0, NOW, b"k", text.ljust(40).encode(), [])]), epoch, NOW)
 
 
 def texts(log: Log) -> list[str]:
@@ -76,8 +76,8 @@ def test_messages_of_old_formats_move_with_their_offsets(
     """The first batch may be a wrapper that begins before the log start: its header has only its last offset."""
     log = replica(both)
     records = [Record(7 + number, NOW, b"k", b"%d" % number, []) for number in range(6)]
-    log.truncate_fully_and_start_at(7)
-    log.append_as_follower(messages(magic, records, codec), NOW)
+    log.removal.truncate_fully_and_start_at(7)
+    log.appender.append_as_follower(messages(magic, records, codec), NOW)
     log.offsets.increment_log_start_offset(9)
     move = begin(both)
     copy(move)
@@ -97,7 +97,7 @@ def test_copy_follows_a_truncation(both: LogDirectories, cut: int) -> None:
     move = begin(both)
     copy(move)
     assert texts(move.future) == names("a", 10)
-    log.truncate_to(cut)
+    log.removal.truncate_to(cut)
     write(log, 4, *names("b", 20))
     copy(move)
     expected = [*names("a", cut), *names("b", 20)]
@@ -112,7 +112,7 @@ def test_copy_follows_truncations_over_several_epochs(both: LogDirectories) -> N
         write(log, epoch, *names(str(epoch), 3))
     move = begin(both)
     copy(move)
-    log.truncate_to(4)
+    log.removal.truncate_to(4)
     write(log, 6, "ff")
     copy(move)
     assert texts(move.future) == texts(log) == ["10", "11", "12", "20", "ff"]
@@ -125,7 +125,7 @@ def test_copy_begins_again_if_the_replica_does(both: LogDirectories) -> None:
     write(log, 3, *names("a", 10))
     move = begin(both)
     copy(move)
-    log.truncate_fully_and_start_at(50)
+    log.removal.truncate_fully_and_start_at(50)
     write(log, 5, "bb")
     copy(move)
     assert (move.future.log_start_offset, texts(move.future)) == (50, ["bb"])
@@ -141,7 +141,7 @@ def test_chunk_of_before_a_truncation_is_undone(both: LogDirectories, written_ag
     write(log, 3, *names("c", 5))
     chunk = move.next_chunk()
     assert chunk is not None
-    log.truncate_to(5)
+    log.removal.truncate_to(5)
     write(log, 4, *names("b", written_again))
     assert move.is_outdated(chunk)
     try:
@@ -171,7 +171,7 @@ def test_interrupted_copy_waits_while_its_source_is_there(tmp_path: Path, both: 
     copy(move)
     target = both.online[1].directory_id
     write(log, 3, "zz")
-    log.flush()
+    log.flusher.flush()
     both.abort()
     again = opened(tmp_path)
     again.promote_futures(lambda topic, partition: target, NOW, keeps_source=True)
@@ -190,7 +190,7 @@ def test_interrupted_exchange_is_completed(tmp_path: Path, both: LogDirectories)
     write(log, 3, *names("a", 5))
     move = begin(both)
     copy(move)
-    move.future.flush()
+    move.future.flusher.flush()
     both.online[0].delete_log(*KEY, NOW)
     target = both.online[1].directory_id
     both.abort()

@@ -28,8 +28,10 @@ NUMBERS = [b"\0\0\0\7", b"\xff\xff\xff\xff", b"\0\0\0\0\0\0\0\7", b"\xff" * 8]
 def write(directory: Path, *records: Record, codec: CompressionType = CompressionType.NONE) -> Path:
     log = Log.open(directory, LogConfig(index_interval_bytes=0), now_ms=1000)
     for _ in range(2):
-        log.append_as_leader(encode_batch(list(records), compression=codec), 0, 1000)
-    log.append_as_leader(encode_batch(list(records), producer_id=7, producer_epoch=0, base_sequence=0), 0, 1000)
+        log.appender.append_as_leader(encode_batch(list(records), compression=codec), 0, 1000)
+    log.appender.append_as_leader(
+        encode_batch(list(records), producer_id=7, producer_epoch=0, base_sequence=0), 0, 1000
+    )
     log.close()
     return directory / f"{0:020d}.log"
 

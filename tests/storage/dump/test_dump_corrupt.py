@@ -31,13 +31,13 @@ def partition(tmp_path: Path) -> Path:
     for number, codec in enumerate(CompressionType):
         records = [Record(i, NOW + number, b"k%d" % i, b"value " * 5, []) for i in range(3)]
         data = encode_batch(records, compression=codec, producer_id=7, producer_epoch=0, base_sequence=3 * number)
-        log.append_as_leader(data, 1, NOW)
+        log.appender.append_as_leader(data, 1, NOW)
     records = [Record(0, NOW + 9, b"k", b"v", [])]
     data = encode_batch(records, producer_id=8, producer_epoch=0, base_sequence=0, is_transactional=True)
-    log.append_as_leader(data, 1, NOW)
+    log.appender.append_as_leader(data, 1, NOW)
     marker = EndTransactionMarker(ControlRecordType.ABORT, 2)
     data = encode_end_transaction_batch(marker, timestamp=NOW + 10, producer_id=8, producer_epoch=0)
-    log.append_as_leader(data, 1, NOW, origin=AppendOrigin.COORDINATOR)
+    log.appender.append_as_leader(data, 1, NOW, origin=AppendOrigin.COORDINATOR)
     log.close()
     return directory
 

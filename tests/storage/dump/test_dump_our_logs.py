@@ -89,7 +89,7 @@ def test_odd_keys_and_values_look_as_with_kafkas_tool(tmp_path: Path, dump: Dump
         Record(number, 1000, key, contents[-number - 1], [("é,", None), ("", b"\xff")] if number % 2 else [])
         for number, key in enumerate(contents)
     ]
-    log.append_as_leader(encode_batch(records), 0, 1000)
+    log.appender.append_as_leader(encode_batch(records), 0, 1000)
     log.close()
     arguments = ["--print-data-log", "--files", str(next((tmp_path / "t-0").glob("*.log")))]
     theirs, ours = kafka_dump(*arguments), dump(*arguments)

@@ -46,14 +46,14 @@ def cleaned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     log = Log.open(directory, CONFIG, now_ms=NOW)
     for number in range(12):
         fields = {"producer_id": 7, "producer_epoch": 0, "base_sequence": number, "is_transactional": True}
-        log.append_as_leader(batch(number, **fields), number // 6, NOW)
+        log.appender.append_as_leader(batch(number, **fields), number // 6, NOW)
         if number % 4 == 3:
             kind = ControlRecordType.ABORT if number == 3 else ControlRecordType.COMMIT
             marker = EndTransactionMarker(kind, 1)
             end = encode_end_transaction_batch(marker, timestamp=NOW, producer_id=7, producer_epoch=0)
-            log.append_as_leader(end, number // 6, NOW, origin=AppendOrigin.COORDINATOR)
+            log.appender.append_as_leader(end, number // 6, NOW, origin=AppendOrigin.COORDINATOR)
             log.roll(NOW)
-    log.append_as_leader(batch(99), 2, NOW)
+    log.appender.append_as_leader(batch(99), 2, NOW)
     assert tuple(log.segments.base_offsets) == BASES
     log.close()
     files = UnsyncedFiles()

@@ -34,7 +34,7 @@ def fill(log: Log) -> int:
         fields: dict[str, Any] = {}
         if number % 3 == 0:
             fields = {"producer_id": 7, "producer_epoch": 1, "base_sequence": number}
-        log.append_as_leader(encode_batch(records, compression=codec, **fields), number // 100, NOW)
+        log.appender.append_as_leader(encode_batch(records, compression=codec, **fields), number // 100, NOW)
         count += 1
     for round_ in range(4):
         data = encode_batch(
@@ -48,8 +48,8 @@ def fill(log: Log) -> int:
         marker = encode_end_transaction_batch(
             EndTransactionMarker(kind, 2), timestamp=NOW, producer_id=8, producer_epoch=0
         )
-        log.append_as_leader(data, 3, NOW)
-        log.append_as_leader(marker, 3, NOW, origin=AppendOrigin.COORDINATOR)
+        log.appender.append_as_leader(data, 3, NOW)
+        log.appender.append_as_leader(marker, 3, NOW, origin=AppendOrigin.COORDINATOR)
         count += 2
     return count
 

@@ -37,22 +37,22 @@ def test_a_full_disk_refuses_the_append_and_nothing_else(
 ) -> None:
     files = FaultyFiles()
     log = Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW, files=files)
-    log.append_as_leader(batch(b"a"), 0, NOW)
-    size = log.size_in_bytes
+    log.appender.append_as_leader(batch(b"a"), 0, NOW)
+    size = log.segments.size_in_bytes
     if cutting_fails:
         files.truncate = lambda descriptor, size: files._raise()  # type: ignore[method-assign]
     files.fail("write", short_by=short_by)
     with pytest.raises(StorageError) as refused:
-        log.append_as_leader(batch(b"b" * 100, producer_id=1, producer_epoch=0, base_sequence=0), 1, NOW)
+        log.appender.append_as_leader(batch(b"b" * 100, producer_id=1, producer_epoch=0, base_sequence=0), 1, NOW)
     assert refused.value.error_code is ErrorCode.KAFKA_STORAGE_ERROR
-    assert (log.log_end_offset, log.size_in_bytes, log.offsets.latest_epoch) == (1, size, 0)
+    assert (log.log_end_offset, log.segments.size_in_bytes, log.offsets.latest_epoch) == (1, size, 0)
     assert not log.producer_state.producers
     assert values_of(log) == [b"a"]
     if not cutting_fails:
         assert (tmp_path / "t-0" / f"{0:020d}.log").stat().st_size == size
     files.repair()
     files.__dict__.pop("truncate", None)
-    assert log.append_as_leader(batch(b"c"), 1, NOW).first_offset == 1
+    assert log.appender.append_as_leader(batch(b"c"), 1, NOW).first_offset == 1
     assert values_of(log) == [b"a", b"c"]
     log.abort()
     log = Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW)
@@ -75,7 +75,7 @@ def test_a_roll_that_fails_leaves_the_log_usable(tmp_path: Path, operation: str,
         value = b"%d" % number
         sequence = {"producer_id": 1, "producer_epoch": 0, "base_sequence": len(written)}
         try:
-            info = log.append_as_leader(batch(value, **sequence), 0, NOW)
+            info = log.appender.append_as_leader(batch(value, **sequence), 0, NOW)
         except StorageError:
             refused += 1
             continue
@@ -92,13 +92,17 @@ def test_a_roll_that_fails_leaves_the_log_usable(tmp_path: Path, operation: str,
 def test_a_failed_sync_is_final(tmp_path: Path) -> None:
     files = FaultyFiles()
     log = Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW, files=files)
-    log.append_as_leader(batch(b"a"), 0, NOW)
+    log.appender.append_as_leader(batch(b"a"), 0, NOW)
     files.fail("sync", error=errno.EIO)
     with pytest.raises(StorageError):
-        log.flush()
+        log.flusher.flush()
     files.repair()
     assert log.offsets.recovery_point == 0, "what was not synced must be recovered"
-    for operation in (log.flush, lambda: log.append_as_leader(batch(b"b"), 0, NOW), lambda: log.read(0, 100)):
+    for operation in (
+        log.flusher.flush,
+        lambda: log.appender.append_as_leader(batch(b"b"), 0, NOW),
+        lambda: log.read(0, 100),
+    ):
         with pytest.raises(StorageError):
             operation()
 
@@ -107,7 +111,7 @@ def test_a_failed_sync_takes_the_directory_offline_without_a_clean_mark(tmp_path
     files = FaultyFiles()
     directory = LogDirectory.open(tmp_path / "logs", files)
     log = directory.open_log("t", 0, LogConfig(), NOW)
-    log.append_as_leader(batch(b"a"), 0, NOW)
+    log.appender.append_as_leader(batch(b"a"), 0, NOW)
     files.fail("sync", error=errno.EIO)
     with pytest.raises(StorageError, match="offline"):
         directory.flusher.flush([log])
@@ -126,7 +130,7 @@ def test_files_that_cannot_be_renamed_go_later_all_the_same(tmp_path: Path) -> N
     config = LogConfig(segment_bytes=100, retention_bytes=100)
     log = Log.open(tmp_path / "t-0", config, now_ms=NOW, files=files)
     for number in range(5):
-        log.append_as_leader(batch(b"%d" % number), 0, NOW)
+        log.appender.append_as_leader(batch(b"%d" % number), 0, NOW)
     files.fail("rename", after=4, error=errno.EIO)
     assert log.delete_old_segments(NOW) == 3
     files.repair()

@@ -33,10 +33,10 @@ def values_of(log: Log, offset: int = 0) -> list[bytes | None]:
 def test_a_tail_torn_at_every_byte_is_cut_to_whole_batches(tmp_path: Path) -> None:
     original = tmp_path / "original-0"
     log = reopen(original)
-    log.append_as_leader(batch(b"a", b"b"), 0, NOW)
-    whole = log.size_in_bytes
-    log.append_as_leader(batch(b"c", producer_id=1, producer_epoch=0, base_sequence=0), 1, NOW)
-    size = log.size_in_bytes
+    log.appender.append_as_leader(batch(b"a", b"b"), 0, NOW)
+    whole = log.segments.size_in_bytes
+    log.appender.append_as_leader(batch(b"c", producer_id=1, producer_epoch=0, base_sequence=0), 1, NOW)
+    size = log.segments.size_in_bytes
     log.abort()
     for end in range(whole, size + 1):
         directory = tmp_path / f"torn-{end}"
@@ -47,10 +47,14 @@ def test_a_tail_torn_at_every_byte_is_cut_to_whole_batches(tmp_path: Path) -> No
         kept = 3 if end == size else 2
         assert torn.log_end_offset == kept == torn.offsets.recovery_point
         assert values_of(torn) == [b"a", b"b", b"c"][:kept]
-        assert torn.size_in_bytes == (size if end == size else whole) == (directory / f"{0:020d}.log").stat().st_size
+        assert (
+            torn.segments.size_in_bytes
+            == (size if end == size else whole)
+            == (directory / f"{0:020d}.log").stat().st_size
+        )
         assert torn.leader_epochs.entries == [(0, 0), (1, 2)][: kept - 1]
         assert list(torn.producer_state.producers) == [1][: kept - 2]
-        info = torn.append_as_leader(batch(b"d"), 1, NOW)
+        info = torn.appender.append_as_leader(batch(b"d"), 1, NOW)
         assert info.first_offset == kept
         torn.close()
 
@@ -58,10 +62,10 @@ def test_a_tail_torn_at_every_byte_is_cut_to_whole_batches(tmp_path: Path) -> No
 @pytest.mark.parametrize("position", [0, 8, 17, 21, BATCH_HEADER_SIZE, BATCH_HEADER_SIZE + 5])
 def test_a_flipped_bit_ends_the_log_there(tmp_path: Path, position: int) -> None:
     log = reopen(tmp_path / "t-0")
-    log.append_as_leader(batch(b"a"), 0, NOW)
-    damaged = log.size_in_bytes + position
-    log.append_as_leader(batch(b"b"), 0, NOW)
-    log.append_as_leader(batch(b"c"), 0, NOW)
+    log.appender.append_as_leader(batch(b"a"), 0, NOW)
+    damaged = log.segments.size_in_bytes + position
+    log.appender.append_as_leader(batch(b"b"), 0, NOW)
+    log.appender.append_as_leader(batch(b"c"), 0, NOW)
     log.abort()
     path = tmp_path / "t-0" / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
@@ -74,8 +78,8 @@ def test_a_flipped_bit_ends_the_log_there(tmp_path: Path, position: int) -> None
 
 def test_after_a_clean_stop_the_log_is_not_checked(tmp_path: Path) -> None:
     log = reopen(tmp_path / "t-0")
-    log.append_as_leader(batch(b"a"), 0, NOW)
-    log.append_as_leader(batch(b"b"), 0, NOW)
+    log.appender.append_as_leader(batch(b"a"), 0, NOW)
+    log.appender.append_as_leader(batch(b"b"), 0, NOW)
     log.close()
     path = tmp_path / "t-0" / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
@@ -88,7 +92,7 @@ def test_after_a_clean_stop_the_log_is_not_checked(tmp_path: Path) -> None:
 def test_segments_behind_a_damaged_one_are_removed(tmp_path: Path) -> None:
     log = reopen(tmp_path / "t-0")
     for value in (b"a", b"b", b"c"):
-        log.append_as_leader(batch(value), 0, NOW)
+        log.appender.append_as_leader(batch(value), 0, NOW)
         log.roll(NOW)
     log.abort()
     with (tmp_path / "t-0" / f"{1:020d}.log").open("r+b") as file:
@@ -96,16 +100,16 @@ def test_segments_behind_a_damaged_one_are_removed(tmp_path: Path) -> None:
     log = reopen(tmp_path / "t-0")
     assert (log.log_end_offset, log.segments.base_offsets) == (1, [0, 1])
     assert sorted(path.name for path in (tmp_path / "t-0").glob("*.log")) == [f"{0:020d}.log", f"{1:020d}.log"]
-    log.append_as_leader(batch(b"d"), 0, NOW)
+    log.appender.append_as_leader(batch(b"d"), 0, NOW)
     assert values_of(log, 1) == [b"d"]
 
 
 def test_recovery_checks_only_from_the_recovery_point_on(tmp_path: Path) -> None:
     log = reopen(tmp_path / "t-0")
-    log.append_as_leader(batch(b"a"), 0, NOW)
+    log.appender.append_as_leader(batch(b"a"), 0, NOW)
     log.roll(NOW)
-    log.flush()
-    log.append_as_leader(batch(b"b"), 0, NOW)
+    log.flusher.flush()
+    log.appender.append_as_leader(batch(b"b"), 0, NOW)
     recovery_point = log.offsets.recovery_point
     log.abort()
     path = tmp_path / "t-0" / f"{0:020d}.log"
@@ -120,17 +124,17 @@ def test_a_batch_that_lost_its_offset_with_a_page_is_cut_behind_the_recovery_poi
     """The base offset is not covered by the CRC: a lost page may turn it into 0 and leave the rest intact."""
     log = reopen(tmp_path / "t-0")
     for value in (b"a", b"b", b"c"):
-        log.append_as_leader(batch(value), 0, NOW)
-    log.flush()
-    recovery_point, synced = log.offsets.recovery_point, log.size_in_bytes
-    log.append_as_leader(batch(b"d"), 0, NOW)
+        log.appender.append_as_leader(batch(value), 0, NOW)
+    log.flusher.flush()
+    recovery_point, synced = log.offsets.recovery_point, log.segments.size_in_bytes
+    log.appender.append_as_leader(batch(b"d"), 0, NOW)
     log.abort()
     path = tmp_path / "t-0" / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
     data[synced : synced + 8] = bytes(8)
     path.write_bytes(data)
     log = reopen(tmp_path / "t-0", recovery_point=recovery_point)
-    assert (log.log_end_offset, log.size_in_bytes) == (3, synced)
+    assert (log.log_end_offset, log.segments.size_in_bytes) == (3, synced)
     assert values_of(log) == [b"a", b"b", b"c"]
 
 
@@ -138,7 +142,7 @@ def test_rebuilt_indexes_equal_those_that_were_written(tmp_path: Path) -> None:
     config = LogConfig(segment_bytes=6000, index_interval_bytes=300)
     log = Log.open(tmp_path / "t-0", config, now_ms=NOW)
     for number in range(300):
-        log.append_as_leader(batch(b"v" * (number % 50), timestamp=NOW + number * 7 % 100), 0, NOW)
+        log.appender.append_as_leader(batch(b"v" * (number % 50), timestamp=NOW + number * 7 % 100), 0, NOW)
     log.close()
     written = {path.name: path.read_bytes() for path in (tmp_path / "t-0").glob("*index")}
     assert len(written) > 6
@@ -154,7 +158,7 @@ def test_a_bad_index_is_rebuilt_even_after_a_clean_stop(tmp_path: Path, damage: 
     config = LogConfig(index_interval_bytes=1)
     log = Log.open(tmp_path / "t-0", config, now_ms=NOW)
     for number in range(50):
-        log.append_as_leader(batch(b"%d" % number, timestamp=NOW + number), 0, NOW)
+        log.appender.append_as_leader(batch(b"%d" % number, timestamp=NOW + number), 0, NOW)
     log.roll(NOW)
     log.close()
     for path in (tmp_path / "t-0").glob(f"{0:020d}.*index"):
@@ -176,12 +180,12 @@ def test_a_bad_index_is_rebuilt_even_after_a_clean_stop(tmp_path: Path, damage: 
 def test_transactions_come_back_from_the_log_and_from_snapshots(tmp_path: Path) -> None:
     log = reopen(tmp_path / "t-0")
     fields = {"producer_epoch": 0, "is_transactional": True}
-    log.append_as_leader(batch(b"a", producer_id=1, base_sequence=0, **fields), 0, NOW)
-    log.append_as_leader(batch(b"b", producer_id=2, base_sequence=0, **fields), 0, NOW)
+    log.appender.append_as_leader(batch(b"a", producer_id=1, base_sequence=0, **fields), 0, NOW)
+    log.appender.append_as_leader(batch(b"b", producer_id=2, base_sequence=0, **fields), 0, NOW)
     abort = encode_end_transaction_batch(
         EndTransactionMarker(ControlRecordType.ABORT, 3), timestamp=NOW, producer_id=1, producer_epoch=0
     )
-    log.append_as_leader(abort, 0, NOW, origin=AppendOrigin.COORDINATOR)
+    log.appender.append_as_leader(abort, 0, NOW, origin=AppendOrigin.COORDINATOR)
     before = (log.last_stable_offset, log.aborted_transactions(0, 3), log.producer_state.producers)
     assert before[0] == 1
     assert [(t.producer_id, t.first_offset, t.last_offset) for t in before[1]] == [(1, 0, 2)]
@@ -197,7 +201,7 @@ def test_transactions_come_back_from_the_log_and_from_snapshots(tmp_path: Path) 
 @pytest.mark.parametrize("suffix", [".deleted", ".cleaned", ".tmp"])
 def test_half_done_files_are_removed(tmp_path: Path, suffix: str) -> None:
     log = reopen(tmp_path / "t-0")
-    log.append_as_leader(batch(b"a"), 0, NOW)
+    log.appender.append_as_leader(batch(b"a"), 0, NOW)
     log.close()
     for name in (f"{0:020d}.log{suffix}", f"{7:020d}.index{suffix}"):
         (tmp_path / "t-0" / name).write_bytes(b"x")
@@ -209,9 +213,9 @@ def test_half_done_files_are_removed(tmp_path: Path, suffix: str) -> None:
 def test_a_swap_file_takes_the_place_of_the_segments_it_covers(tmp_path: Path) -> None:
     log = reopen(tmp_path / "t-0")
     for value in (b"a", b"b"):
-        log.append_as_leader(batch(value), 0, NOW)
+        log.appender.append_as_leader(batch(value), 0, NOW)
         log.roll(NOW)
-    log.append_as_leader(batch(b"c"), 0, NOW)
+    log.appender.append_as_leader(batch(b"c"), 0, NOW)
     log.close()
     directory = tmp_path / "t-0"
     merged = (directory / f"{0:020d}.log").read_bytes() + (directory / f"{1:020d}.log").read_bytes()
@@ -225,7 +229,7 @@ def test_a_swap_file_takes_the_place_of_the_segments_it_covers(tmp_path: Path) -
 def test_a_log_start_offset_after_the_end_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Kafka removes all segments then: one wrong digit in the checkpoint costs the partition."""
     log = reopen(tmp_path / "t-0")
-    log.append_as_leader(batch(b"a"), 0, NOW)
+    log.appender.append_as_leader(batch(b"a"), 0, NOW)
     log.abort()
     log = reopen(tmp_path / "t-0", log_start_offset=9)
     assert (log.log_start_offset, log.log_end_offset, log.segments.base_offsets) == (0, 1, [0])
@@ -236,11 +240,11 @@ def test_a_log_start_offset_after_the_end_is_ignored(tmp_path: Path, caplog: pyt
 def test_a_damaged_transaction_index_is_rebuilt_even_after_a_clean_stop(tmp_path: Path) -> None:
     log = reopen(tmp_path / "t-0")
     data = batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
-    log.append_as_leader(data, 0, NOW)
+    log.appender.append_as_leader(data, 0, NOW)
     abort = encode_end_transaction_batch(
         EndTransactionMarker(ControlRecordType.ABORT, 3), timestamp=NOW, producer_id=1, producer_epoch=0
     )
-    log.append_as_leader(abort, 0, NOW, origin=AppendOrigin.COORDINATOR)
+    log.appender.append_as_leader(abort, 0, NOW, origin=AppendOrigin.COORDINATOR)
     aborted = log.aborted_transactions(0, 2)
     log.close()
     path = tmp_path / "t-0" / f"{0:020d}.txnindex"
@@ -260,10 +264,10 @@ def test_a_hole_between_segments_is_named_and_kept(
     config = LogConfig(cleanup_policy=frozenset({"compact" if is_compacted else "delete"}))
     log = Log.open(tmp_path / "t-0", config, now_ms=NOW)
     for value in (b"a", b"b"):
-        log.append_as_leader(batch(value), 0, NOW)
+        log.appender.append_as_leader(batch(value), 0, NOW)
     first = len(log.read(0, 1).data)
     log.roll(NOW)
-    log.append_as_leader(batch(b"c"), 0, NOW)
+    log.appender.append_as_leader(batch(b"c"), 0, NOW)
     log.abort()
     with (tmp_path / "t-0" / f"{0:020d}.log").open("r+b") as file:
         file.truncate(first)

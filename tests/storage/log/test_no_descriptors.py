@@ -59,7 +59,7 @@ def test_appends_rolls_and_flushes_go_on_and_what_was_flushed_survives(tmp_path:
     flushed = flushes = refused = 0
     for number in range(60):
         try:
-            info = log.append_as_leader(batch(b"%d" % number, len(appended)), 0, NOW)
+            info = log.appender.append_as_leader(batch(b"%d" % number, len(appended)), 0, NOW)
         except StorageError as failure:
             refused += 1
             check_text(failure)
@@ -108,7 +108,7 @@ def test_a_sync_that_finds_no_descriptor_has_failed(tmp_path: Path) -> None:
     files = FailingSync()
     directory = LogDirectory.open(tmp_path, files)
     log = directory.open_log("t", 0, SMALL, NOW)
-    log.append_as_leader(batch(b"a", 0), 0, NOW)
+    log.appender.append_as_leader(batch(b"a", 0), 0, NOW)
     files.error = OSError(errno.ENFILE, "Too many open files in system")
     with pytest.raises(StorageError, match="the file system failed to sync"):
         directory.flusher.flush([log])
@@ -124,8 +124,8 @@ def test_slow_readers_hold_half_of_the_files_and_others_read_into_memory(tmp_pat
     log = directory.open_log("t", 0, large, NOW)
     value = bytes(REGION_BYTES)
     for number in range(60):
-        log.append_as_leader(batch(value, number), 0, NOW)
-        log.append_as_leader(batch(value, number, producer_id=2), 0, NOW)
+        log.appender.append_as_leader(batch(value, number), 0, NOW)
+        log.appender.append_as_leader(batch(value, number, producer_id=2), 0, NOW)
         log.roll(NOW)
     answers = [log.read(2 * number, 1 << 20).data for number in range(60)]
     held = [answer for answer in answers if isinstance(answer, FileRegion)]
@@ -134,7 +134,7 @@ def test_slow_readers_hold_half_of_the_files_and_others_read_into_memory(tmp_pat
     for number, answer in enumerate(answers):
         if isinstance(answer, bytes):
             assert [one.offset for one in records_of(answer)] == [2 * number], "one batch, which is larger than 64 KiB"
-    log.append_as_leader(batch(value, 60), 0, NOW)
+    log.appender.append_as_leader(batch(value, 60), 0, NOW)
     directory.flusher.flush([log])
     assert directory.open_files <= 8
     for answer in held:

@@ -122,10 +122,10 @@ def test_retention_truncation_and_a_follower(directory: Path, tmp_path: Path) ->
     copy = opened(tmp_path / "copy-0")
     while copy.log_end_offset < log.log_end_offset:
         data = data_of(log.read(copy.log_end_offset, 700).data)
-        copy.append_as_follower(data, NOW)
+        copy.appender.append_as_follower(data, NOW)
     assert records_from(copy) == expected
     assert b"".join(logs_of(copy.directory).values()) == b"".join(logs_of(directory).values())
-    copy.truncate_to(40)
+    copy.removal.truncate_to(40)
     assert records_from(copy) == [r for r in expected if r.offset < 40][: len(records_from(copy))]
     assert run_to_end(copy.find_record(0)) is not None
     copy.close()

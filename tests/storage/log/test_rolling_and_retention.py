@@ -22,7 +22,7 @@ def open_log(directory: Path, config: LogConfig, seed: int = 0) -> Log:
 
 
 def append(log: Log, time_ms: int) -> None:
-    log.append_as_leader(encode_batch([Record(0, time_ms, b"k", b"v", [])]), 0, time_ms)
+    log.appender.append_as_leader(encode_batch([Record(0, time_ms, b"k", b"v", [])]), 0, time_ms)
 
 
 def ages_at_roll(log: Log, count: int, start_ms: int = NOW_MS, step_ms: int = 10) -> list[int]:

@@ -31,7 +31,7 @@ def written(directory: Path, batches: int = 12) -> Path:
     """A log with several segments, left as after a kill."""
     log = Log.open(directory, CONFIG, now_ms=NOW)
     for number in range(batches):
-        log.append_as_leader(batch(number), 0, NOW)
+        log.appender.append_as_leader(batch(number), 0, NOW)
     log.abort()
     return directory
 
@@ -110,7 +110,7 @@ def test_a_name_is_not_used_twice_and_files_go_after_their_time(tmp_path: Path) 
     for _ in range(2):
         log = reopened(directory)
         for number in range(2):
-            log.append_as_leader(batch(number), 0, NOW)
+            log.appender.append_as_leader(batch(number), 0, NOW)
         log.abort()
         path = segments(directory)[0]
         places = [position for position, _ in iterate_headers(path.read_bytes())]
@@ -185,7 +185,7 @@ def test_a_torn_tail_behind_the_marker_of_a_clean_stop_is_recovered(
     with open_clean(directory) as log:
         whole = [header for _, header in iterate_headers(data[:-cut])]
         assert log.log_end_offset == (whole[-1].next_offset if whole else int(last.stem))
-        assert log.append_as_leader(batch(99), 0, NOW).first_offset == log.log_end_offset - 1
+        assert log.appender.append_as_leader(batch(99), 0, NOW).first_offset == log.log_end_offset - 1
     assert caplog.text.count("in spite of the marker of a clean stop; recovering the log") == 1
 
 
@@ -205,7 +205,7 @@ def test_one_log_that_cannot_be_read_leaves_the_others_of_its_directory(
     directory.format("A" * 22, 1, bytes(range(16)))
     for partition in range(3):
         log = directory.open_log("t", partition, CONFIG, NOW, bytes(range(16)))
-        log.append_as_leader(batch(partition), 0, NOW)
+        log.appender.append_as_leader(batch(partition), 0, NOW)
     if is_clean:
         directory.close()
     else:
@@ -223,7 +223,7 @@ def test_one_log_that_cannot_be_read_leaves_the_others_of_its_directory(
         for _ in range(2):
             with pytest.raises(UnsupportedBatchError):
                 directory.open_log("t", 1, CONFIG, NOW)
-        assert directory.logs["t", 0].append_as_leader(batch(4), 0, NOW).first_offset > 0
+        assert directory.logs["t", 0].appender.append_as_leader(batch(4), 0, NOW).first_offset > 0
         directory.close()
         assert not (tmp_path / ".kafka_cleanshutdown").exists(), "the next start must recover this log first"
         assert broken.read_bytes() == data

@@ -76,7 +76,7 @@ def batch(offset: int, value: bytes = b"value", sequence: int | None = None) -> 
 
 def fill(log: Log) -> None:
     for offset in range(log.log_end_offset, RECORDS):
-        log.append_as_follower(batch(offset), NOW_MS)
+        log.appender.append_as_follower(batch(offset), NOW_MS)
 
 
 def cold(directory: Path, files: Files) -> Log:
@@ -114,11 +114,11 @@ def check(error: StorageError) -> None:
 
 
 def truncate(log: Log) -> None:
-    log.truncate_to(CUT)
+    log.removal.truncate_to(CUT)
 
 
 def restart(log: Log) -> None:
-    log.truncate_fully_and_start_at(CUT)
+    log.removal.truncate_fully_and_start_at(CUT)
 
 
 @pytest.mark.parametrize("operation", [truncate, restart])
@@ -132,7 +132,7 @@ def test_each_open_of_a_truncation_may_fail_once(tmp_path: Path, operation: Call
             operation(log)
         except StorageError as error:
             check(error)
-            assert log.failure is None
+            assert log.health.failure is None
             assert log.log_end_offset in (RECORDS, CUT, 0), "all or nothing"
             assert offsets_of(log) == list(range(log.log_end_offset))
             operation(log)
@@ -142,7 +142,7 @@ def test_each_open_of_a_truncation_may_fail_once(tmp_path: Path, operation: Call
         start = CUT if operation is restart else 0
         assert log.log_start_offset == start
         other = batch(CUT, b"another", sequence=0 if operation is restart else None)
-        log.append_as_follower(other, NOW_MS)
+        log.appender.append_as_follower(other, NOW_MS)
         assert log_bytes(log.directory) == b"".join(batch(offset) for offset in range(start, CUT)) + other
         assert_as_after_a_crash(log, tmp_path)
         log.close()
@@ -157,25 +157,28 @@ def test_no_append_before_the_files_are_cut(tmp_path: Path) -> None:
     files = FewDescriptors()
     log = cold(tmp_path / "t-0", files)
     assert offsets_of(log) == list(range(RECORDS))
-    pending = log.begin_truncation(CUT)
+    pending = log.removal.begin_truncation(CUT)
     assert pending is not None
     files.refuse(0)
     pending.write()
     for _ in range(2):
         with pytest.raises(StorageError, match="raise the limit") as refused:
-            log.complete_truncation(pending, CUT)
+            log.removal.complete_truncation(pending, CUT)
         assert lacks_descriptors(refused.value)
     other = batch(CUT, b"another")
-    for append in (log.append_as_follower, lambda data, now_ms: log.append_as_leader(data, 4, now_ms)):
+    for append in (
+        log.appender.append_as_follower,
+        lambda data, now_ms: log.appender.append_as_leader(data, 4, now_ms),
+    ):
         with pytest.raises(StorageError, match="raise the limit"):
             append(other, NOW_MS)
     assert log.log_end_offset == CUT
     files.refuse(0, count=0)
     assert offsets_of(log) == list(range(CUT))
-    log.append_as_follower(other, NOW_MS)
+    log.appender.append_as_follower(other, NOW_MS)
     assert offsets_of(log) == list(range(CUT + 1))
     assert_as_after_a_crash(log, tmp_path)
-    log.complete_truncation(pending, CUT)
+    log.removal.complete_truncation(pending, CUT)
     log.close()
 
 
@@ -183,7 +186,7 @@ def test_the_sync_of_a_truncation_that_fails_ends_the_log(tmp_path: Path) -> Non
     """A lack of descriptors in one part does not hide the failure of another."""
     files = FewDescriptors()
     log = cold(tmp_path / "t-0", files)
-    pending = log.begin_truncation(CUT)
+    pending = log.removal.begin_truncation(CUT)
     assert pending is not None
 
     def failing() -> Iterator[None]:
@@ -194,8 +197,8 @@ def test_the_sync_of_a_truncation_that_fails_ends_the_log(tmp_path: Path) -> Non
     files.refuse(0)
     pending.write()
     with pytest.raises(StorageError, match="Input/output error"):
-        log.complete_truncation(pending, CUT)
-    assert log.failure is not None
+        log.removal.complete_truncation(pending, CUT)
+    assert log.health.failure is not None
     log.abort()
 
 
@@ -204,7 +207,7 @@ def test_a_log_that_is_deleted_during_a_truncation_leaves_its_directory_online(t
     directory = LogDirectory.open(tmp_path, files)
     log = directory.open_log("t", 0, SMALL, NOW_MS)
     fill(log)
-    assert log.begin_truncation(CUT) is not None
+    assert log.removal.begin_truncation(CUT) is not None
     directory.delete_log("t", 0, NOW_MS)
     assert directory.failure is None
     directory.close(1)
@@ -214,12 +217,12 @@ def test_the_files_of_a_renamed_directory_are_cut(tmp_path: Path) -> None:
     """As when a copy in another log directory gets the partition's name."""
     files = FewDescriptors()
     log = cold(tmp_path / "t-0", files)
-    assert log.begin_truncation(CUT) is not None
+    assert log.removal.begin_truncation(CUT) is not None
     renamed = tmp_path / "u-0"
     log.release_files()
     log.directory.rename(renamed)
     log.move_to(renamed)
-    log.append_as_follower(batch(CUT, b"another"), NOW_MS)
+    log.appender.append_as_follower(batch(CUT, b"another"), NOW_MS)
     assert log_bytes(renamed) == b"".join(batch(offset) for offset in range(CUT)) + batch(CUT, b"another")
     assert_as_after_a_crash(log, tmp_path)
     log.close()
@@ -247,7 +250,7 @@ def test_truncations_among_appends_and_flushes(tmp_path: Path, seed: int) -> Non
                 cut = chance.randrange(len(written) + 1)
                 flushed = min(flushed, cut)
                 try:
-                    log.truncate_to(cut)
+                    log.removal.truncate_to(cut)
                 finally:
                     del written[log.log_end_offset :]
             elif chance.random() < 0.2:
@@ -255,7 +258,7 @@ def test_truncations_among_appends_and_flushes(tmp_path: Path, seed: int) -> Non
                 flushed = len(written)
             else:
                 data = unique(len(written), number)
-                log.append_as_follower(data, NOW_MS)
+                log.appender.append_as_follower(data, NOW_MS)
                 written.append(data)
         except StorageError as error:
             check(error)

@@ -47,7 +47,7 @@ def send(
         base_sequence=sequence,
         is_transactional=transactional,
     )
-    return log.append_as_leader(batch, 0, NOW, origin=origin)
+    return log.appender.append_as_leader(batch, 0, NOW, origin=origin)
 
 
 def end(
@@ -62,7 +62,9 @@ def end(
     batch = encode_end_transaction_batch(
         EndTransactionMarker(kind, coordinator_epoch), timestamp=NOW, producer_id=producer, producer_epoch=epoch
     )
-    return log.append_as_leader(batch, 0, NOW, origin=AppendOrigin.COORDINATOR, transaction_version=transaction_version)
+    return log.appender.append_as_leader(
+        batch, 0, NOW, origin=AppendOrigin.COORDINATOR, transaction_version=transaction_version
+    )
 
 
 def refused(code: ErrorCode) -> "pytest.RaisesExc[KafkaError]":
@@ -98,7 +100,7 @@ def test_sequences_wrap(log: Log) -> None:
     send(log, MAX_SEQUENCE - 1, 2)
     send(log, 0)
     assert send(log, MAX_SEQUENCE - 1, 2).duplicate
-    log.truncate_fully_and_start_at(5)
+    log.removal.truncate_fully_and_start_at(5)
     send(log, MAX_SEQUENCE, 3)
     assert send(log, MAX_SEQUENCE, 3).duplicate
     send(log, 2)
@@ -207,7 +209,7 @@ def test_an_expiry_looks_at_a_bounded_number_in_each_step() -> None:
 def test_truncation_forgets_what_was_truncated(log: Log) -> None:
     send(log, 0)
     send(log, 1, transactional=True)
-    log.truncate_to(1)
+    log.removal.truncate_to(1)
     assert log.last_stable_offset == 1
     assert not send(log, 1).duplicate
 

@@ -80,7 +80,7 @@ class HistoryWriter:
     def append_records(self, records: list[tuple[bytes | None, bytes | None]]) -> None:
         """One plain batch of (key, value)."""
         batch = encode_batch([Record(i, self.now_ms, key, value, []) for i, (key, value) in enumerate(records)])
-        self.log.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
+        self.log.appender.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
 
     def _records(self) -> list[Record]:
         rng = self.rng
@@ -106,11 +106,11 @@ class HistoryWriter:
             is_transactional=is_transactional,
         )
         self.sequences[producer_id] = sequence + len(records)
-        self.log.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
+        self.log.appender.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
 
     def _end(self, producer_id: int) -> None:
         kind = self.rng.choice((ControlRecordType.ABORT, ControlRecordType.COMMIT))
         marker = encode_end_transaction_batch(
             EndTransactionMarker(kind, 1), timestamp=self.now_ms, producer_id=producer_id, producer_epoch=0
         )
-        self.log.append_as_leader(marker, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
+        self.log.appender.append_as_leader(marker, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)

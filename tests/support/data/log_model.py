@@ -127,13 +127,13 @@ class Driver:
             self.epoch += 1
         batch = encode_batch(records, compression=self.random.choice(list(CompressionType)), **fields)
         given = self.random.choice([bytes, bytearray, memoryview])(batch)
-        info = self.log.append_as_leader(given, self.epoch, self.now_ms)
+        info = self.log.appender.append_as_leader(given, self.epoch, self.now_ms)
         assert not info.duplicate
         assert bytes(given) == batch, "the caller's buffer was changed"
         assert info.first_offset == self.model.log_end_offset
         assert info.last_offset == info.first_offset + count - 1
         if fields and self.random.random() < 0.3:
-            again = self.log.append_as_leader(batch, self.epoch, self.now_ms)
+            again = self.log.appender.append_as_leader(batch, self.epoch, self.now_ms)
             assert again.duplicate
             assert (again.first_offset, again.last_offset) == (info.first_offset, info.last_offset)
         active = self.log.segments.active
@@ -171,7 +171,7 @@ class Driver:
         offset = self.random.choice([*starts[-4:], self.model.log_end_offset])
         if offset < self.log.high_watermark - 50:
             return
-        self.log.truncate_to(offset)
+        self.log.removal.truncate_to(offset)
         self.model.truncate_to(offset)
         self.flushed_offset = min(self.flushed_offset, offset)
         self.renew_producers()
@@ -197,7 +197,7 @@ class Driver:
         self.log.remove_deleted_files(self.now_ms)
 
     def flush(self) -> None:
-        self.log.flush()
+        self.log.flusher.flush()
         self.flushed_offset = self.log.log_end_offset
         assert self.log.offsets.recovery_point == self.flushed_offset
 

@@ -281,10 +281,10 @@ def hard_state(core: GroupCore) -> dict[str, Any]:
             value.current_state_timestamp,
             tuple((member.member_id, member.subscription, member.assignment) for member in value.members),
         )
-        for group_id, value in core.stored_groups.items()
+        for group_id, value in core.groups.stored.items()
     }
-    consumer_groups = {group_id: group.snapshot() for group_id, group in core.consumer_groups.items()}
-    unserved = {group_id: (group.group_type, set(group.keys)) for group_id, group in core.unserved_groups.items()}
+    consumer_groups = {group_id: group.snapshot() for group_id, group in core.groups.consumer.items()}
+    unserved = {group_id: (group.group_type, set(group.keys)) for group_id, group in core.groups.unserved.items()}
     return {
         "groups": groups,
         "consumer_groups": consumer_groups,

@@ -127,7 +127,7 @@ class CompactionLog:
             is_transactional=is_transactional,
             log_append_time_ms=self.now_ms if has_append_time else None,
         )
-        self.log.append_as_follower(batch, self.now_ms)
+        self.log.appender.append_as_follower(batch, self.now_ms)
 
     def append_legacy(
         self,
@@ -142,7 +142,7 @@ class CompactionLog:
         stamps = times or [self.now_ms] * len(records)
         written = [Record(self.end + i, stamps[i], key, value, []) for i, (key, value) in enumerate(records)]
         append_time = self.now_ms if has_append_time and magic else None
-        self.log.append_as_follower(messages(magic, written, codec, append_time), self.now_ms)
+        self.log.appender.append_as_follower(messages(magic, written, codec, append_time), self.now_ms)
 
     def send_legacy(self, magic: int, *keys: Key, value: Value = b"value", **more: object) -> None:
         """As `append_legacy`, a record for each key."""
@@ -172,7 +172,7 @@ class CompactionLog:
             base_offset=self.end,
             partition_leader_epoch=self.leader_epoch,
         )
-        self.log.append_as_follower(marker, self.now_ms)
+        self.log.appender.append_as_follower(marker, self.now_ms)
 
     def empty_batch(self, producer_id: int, *, epoch: int = 0, offsets: int = 1, is_control: bool = False) -> None:
         """A batch whose records an earlier cleaning (of another replica) has removed."""
@@ -189,7 +189,7 @@ class CompactionLog:
             is_transactional=is_control,
             is_control=is_control,
         )
-        self.log.append_as_follower(batch, self.now_ms)
+        self.log.appender.append_as_follower(batch, self.now_ms)
 
     def roll(self, at: int | None = None) -> None:
         """Starts a new segment at offset `at`, or at the log's end."""

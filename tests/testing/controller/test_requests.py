@@ -87,7 +87,7 @@ class WireBroker:
         shut_down: bool = False,
         offline: list[bytes] | None = None,
     ) -> BrokerHeartbeatResponse:
-        request = BrokerHeartbeatRequest(self.node_id, self.epoch, applied, fence, shut_down, offline)
+        request = BrokerHeartbeatRequest(self.node_id, self.epoch, applied, fence, shut_down, offline or [])
         return await self.send(request, BrokerHeartbeatResponse)
 
     async def enveloped(self, request: Message, response_type: type[Answer]) -> Answer:
@@ -111,9 +111,7 @@ class WireBroker:
         image = self.controller.image
         partition = partition_of(self.controller, topic)
         states = [AlterPartitionRequest.BrokerState(one, image.brokers[one].epoch) for one in isr]
-        asked = AlterPartitionRequest.PartitionData(
-            0, partition.leader_epoch, None, states, 0, partition.partition_epoch
-        )
+        asked = AlterPartitionRequest.PartitionData(0, partition.leader_epoch, [], states, 0, partition.partition_epoch)
         topic_id = image.topics_by_name[topic].topic_id
         request = AlterPartitionRequest(self.node_id, self.epoch, [AlterPartitionRequest.TopicData(topic_id, [asked])])
         response = await self.send(request, AlterPartitionResponse)

@@ -5,13 +5,15 @@ leave.py and the others do). Invariants: ``awaiting_join_count`` is the number o
 ``static_members`` maps each group.instance.id in ``members`` to its member id; a group with members has a leader.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
+from typing import Protocol
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java.hash import in_hash_map_order
 
 from ...coordinator.effects import Token
+from ..config import GroupCoordinatorConfig
 from ..memory import MEMBER_BYTES, GroupMemory
 from .member import ClassicMember, Protocols, bytes_of
 from .subscription import subscribed_topics
@@ -330,3 +332,14 @@ class ClassicGroup:
             if not self.supported_protocols[name]:
                 del self.supported_protocols[name]
         self._hold(change * bytes_of(member.protocols))
+
+
+class ClassicGroups(Protocol):
+    """What classic groups need of the groups of one partition: the groups by id, the configuration of the coordinator,
+    new member ids, and the count of memory. Source: ``GroupMetadataManager``, its fields.
+    """
+
+    config: GroupCoordinatorConfig
+    new_uuid: Callable[[], str]
+    memory: GroupMemory
+    classic: dict[str, ClassicGroup]

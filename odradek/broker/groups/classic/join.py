@@ -17,7 +17,7 @@ from ..config import GroupCoordinatorConfig
 from ..effects import GroupEffects, MemberExpired, session_key
 from ..memory import limit_reached
 from ..records import CoordinatorRecord
-from .group import ClassicGroup, GroupState
+from .group import ClassicGroup, ClassicGroups, GroupState
 from .member import ClassicMember, Protocols, bytes_of
 from .rebalance import (
     complete_join_if_all_joined,
@@ -28,7 +28,6 @@ from .rebalance import (
     refuse_parked_sync,
 )
 from .records import empty_group_metadata_record, group_metadata_record
-from .registry import ClassicGroupRegistry
 
 logger = logging.getLogger(__name__)
 
@@ -82,40 +81,40 @@ class PendingJoin:
         refuse_join(self.token, self.member_id if member_id is None else member_id, error, self.effects)
 
 
-def join_classic_group(core: ClassicGroupRegistry, joining: PendingJoin, replaced: list[CoordinatorRecord]) -> None:
+def join_classic_group(groups: ClassicGroups, joining: PendingJoin, replaced: list[CoordinatorRecord]) -> None:
     """Handles a JoinGroup: answers it at once, or parks it. ``replaced``: tombstones to store before the record of a
     new group."""
     group_id = joining.request.group_id
-    group = core.groups.get(group_id)
+    group = groups.classic.get(group_id)
     is_new_group = group is None
     if group is None:
         if joining.member_id:
             joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
             return
-        group = ClassicGroup(group_id, joining.effects.now_ms, core.memory)
-    if not _has_memory(core, group, joining):
+        group = ClassicGroup(group_id, joining.effects.now_ms, groups.memory)
+    if not _has_memory(groups, group, joining):
         return
     if is_new_group:
-        core.groups[group_id] = group
-    if not _accepts(core, group, joining.member_id):
+        groups.classic[group_id] = group
+    if not _accepts(groups, group, joining.member_id):
         group.remove(joining.member_id)
         joining.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, "")
     elif joining.member_id:
-        _join_existing_member(core, group, joining)
+        _join_existing_member(groups, group, joining)
     else:
-        _join_new_member(core, group, joining)
+        _join_new_member(groups, group, joining)
     if is_new_group and not joining.effects.records:
-        _store_new_group(core, group, joining, replaced)
+        _store_new_group(groups, group, joining, replaced)
 
 
 def _store_new_group(
-    core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, replaced: list[CoordinatorRecord]
+    groups: ClassicGroups, group: ClassicGroup, joining: PendingJoin, replaced: list[CoordinatorRecord]
 ) -> None:
     def appended(error: ErrorCode, follow: GroupEffects) -> None:
         if not error:
             return
         logger.warning("group %r could not be stored: %s", group.group_id, error.name)
-        core.groups.pop(group.group_id, None)
+        groups.classic.pop(group.group_id, None)
         for member_id in group.pending_join_members:
             follow.cancel_timer(session_key(group.group_id, member_id))
         for member in group.members.values():
@@ -128,11 +127,11 @@ def _store_new_group(
     joining.effects.after_append(appended)
 
 
-def _has_memory(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin) -> bool:
+def _has_memory(groups: ClassicGroups, group: ClassicGroup, joining: PendingJoin) -> bool:
     """Refuses a JoinGroup whose metadata would exceed a memory limit, and returns False. An existing member then stays
     as it is."""
     member_id = joining.member_id or group.static_members.get(joining.group_instance_id or "", "")
-    refusal = refusal_of(core.config, group, member_id, joining.protocols)
+    refusal = refusal_of(groups.config, group, member_id, joining.protocols)
     if refusal is None:
         return True
     error, key = refusal
@@ -147,9 +146,9 @@ def _has_memory(core: ClassicGroupRegistry, group: ClassicGroup, joining: Pendin
     return False
 
 
-def _accepts(core: ClassicGroupRegistry, group: ClassicGroup, member_id: str) -> bool:
+def _accepts(groups: ClassicGroups, group: ClassicGroup, member_id: str) -> bool:
     """Whether group.max.size leaves room for the member."""
-    max_size = core.config.group_max_size
+    max_size = groups.config.group_max_size
     member = group.members.get(member_id)
     if group.state is GroupState.PREPARING_REBALANCE:
         # As in Kafka, only members whose JoinGroup is parked are counted. So those that rejoin last are refused.
@@ -159,7 +158,7 @@ def _accepts(core: ClassicGroupRegistry, group: ClassicGroup, member_id: str) ->
     return True
 
 
-def _join_new_member(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin) -> None:
+def _join_new_member(groups: ClassicGroups, group: ClassicGroup, joining: PendingJoin) -> None:
     if group.state is GroupState.DEAD:
         joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE, "")
         return
@@ -169,22 +168,22 @@ def _join_new_member(core: ClassicGroupRegistry, group: ClassicGroup, joining: P
     prefix = joining.group_instance_id
     if prefix is None:
         prefix = joining.context.client_id or ""
-    new_member_id = f"{prefix}-{core.new_uuid()}"
+    new_member_id = f"{prefix}-{groups.new_uuid()}"
     if joining.group_instance_id is None:
-        _join_new_dynamic_member(core, group, joining, new_member_id)
+        _join_new_dynamic_member(groups, group, joining, new_member_id)
         return
     existing_member_id = group.static_members.get(joining.group_instance_id)
     if existing_member_id is None:
-        _add_member(core, group, joining, new_member_id)
+        _add_member(groups, group, joining, new_member_id)
     else:
-        _replace_static_member(core, group, joining, existing_member_id, new_member_id)
+        _replace_static_member(groups, group, joining, existing_member_id, new_member_id)
 
 
 def _join_new_dynamic_member(
-    core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, new_member_id: str
+    groups: ClassicGroups, group: ClassicGroup, joining: PendingJoin, new_member_id: str
 ) -> None:
     if joining.context.api_version < MEMBER_ID_REQUIRED_SINCE:
-        _add_member(core, group, joining, new_member_id)
+        _add_member(groups, group, joining, new_member_id)
         return
     # The client must join again with this id. So a client whose connection broke does not stay as a member (KIP-394).
     group.add_pending(new_member_id)
@@ -198,7 +197,7 @@ def _join_new_dynamic_member(
     joining.refuse(ErrorCode.MEMBER_ID_REQUIRED, new_member_id)
 
 
-def _join_existing_member(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin) -> None:
+def _join_existing_member(groups: ClassicGroups, group: ClassicGroup, joining: PendingJoin) -> None:
     if group.state is GroupState.DEAD:
         joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return
@@ -212,40 +211,40 @@ def _join_existing_member(core: ClassicGroupRegistry, group: ClassicGroup, joini
                 joining.token, JoinGroupResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR, protocol_name=None)
             )
             return
-        _add_member(core, group, joining, joining.member_id)
+        _add_member(groups, group, joining, joining.member_id)
         return
     try:
         group.validate_member(joining.member_id, joining.group_instance_id)
     except KafkaError as error:
         joining.refuse(error.error_code)
         return
-    _rejoin(core, group, joining, group.members[joining.member_id])
+    _rejoin(groups, group, joining, group.members[joining.member_id])
 
 
-def _rejoin(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, member: ClassicMember) -> None:
+def _rejoin(groups: ClassicGroups, group: ClassicGroup, joining: PendingJoin, member: ClassicMember) -> None:
     """Handles a JoinGroup of a member: it starts a rebalance only if the member has changed, or if the leader joins."""
     unchanged = member.protocols == joining.protocols
     if group.state is GroupState.PREPARING_REBALANCE:
-        _update_member(core, group, joining, member, "is joining")
+        _update_member(groups, group, joining, member, "is joining")
     elif group.state is GroupState.COMPLETING_REBALANCE:
         if unchanged:
             # The member may not have received the response to its first JoinGroup: it gets the same response.
             joining.effects.reply(joining.token, generation_response(group, member.member_id))
         else:
-            _update_member(core, group, joining, member, "has changed its metadata")
+            _update_member(groups, group, joining, member, "has changed its metadata")
     elif group.state is GroupState.STABLE:
         if group.is_leader(member.member_id):
-            _update_member(core, group, joining, member, "is the leader and joins again")
+            _update_member(groups, group, joining, member, "is the leader and joins again")
         elif unchanged:
             joining.effects.reply(joining.token, generation_response(group, member.member_id))
         else:
-            _update_member(core, group, joining, member, "has changed its metadata")
+            _update_member(groups, group, joining, member, "has changed its metadata")
     else:
         joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def _update_member(
-    core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, member: ClassicMember, what: str
+    groups: ClassicGroups, group: ClassicGroup, joining: PendingJoin, member: ClassicMember, what: str
 ) -> None:
     _refuse_older_join(group, joining, member)
     group.update_member(
@@ -256,7 +255,7 @@ def _update_member(
         joining.token,
     )
     reason = joining.because(f"member {quoted(member.member_id)} {what}")
-    prepare_or_complete(core.config, group, joining.effects, reason)
+    prepare_or_complete(groups.config, group, joining.effects, reason)
 
 
 def _refuse_older_join(group: ClassicGroup, joining: PendingJoin, member: ClassicMember) -> None:
@@ -269,7 +268,7 @@ def _refuse_older_join(group: ClassicGroup, joining: PendingJoin, member: Classi
         refuse_join(token, member.member_id, ErrorCode.REBALANCE_IN_PROGRESS, joining.effects)
 
 
-def _add_member(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, member_id: str) -> None:
+def _add_member(groups: ClassicGroups, group: ClassicGroup, joining: PendingJoin, member_id: str) -> None:
     request = joining.request
     member = ClassicMember(
         group.group_id,
@@ -289,14 +288,14 @@ def _add_member(core: ClassicGroupRegistry, group: ClassicGroup, joining: Pendin
     # The client has no member id to send heartbeats with, and a lost connection is not noticed while the request is
     # parked. Without a timeout, clients that retry would fill the group with abandoned members.
     joining.effects.set_timer(
-        SetTimer(member.session_key, core.config.new_member_join_timeout_ms, member.session_timer.event)
+        SetTimer(member.session_key, groups.config.new_member_join_timeout_ms, member.session_timer.event)
     )
     what = f"new member {quoted(member_id)} with instance id {quoted(joining.group_instance_id)}"
-    prepare_or_complete(core.config, group, joining.effects, joining.because(what))
+    prepare_or_complete(groups.config, group, joining.effects, joining.because(what))
 
 
 def _replace_static_member(
-    core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, old_member_id: str, new_member_id: str
+    groups: ClassicGroups, group: ClassicGroup, joining: PendingJoin, old_member_id: str, new_member_id: str
 ) -> None:
     """A static member joins without its member id: it gets a new id and keeps its place in the group (KIP-345)."""
     assert joining.group_instance_id is not None
@@ -317,11 +316,11 @@ def _replace_static_member(
             _store_replaced(group, joining, member, old, replaced_leader)
         else:
             what = f"static member {quoted(new_member_id)} changes the group's protocol"
-            prepare_or_complete(core.config, group, joining.effects, joining.because(what))
+            prepare_or_complete(groups.config, group, joining.effects, joining.because(what))
     elif group.state is GroupState.COMPLETING_REBALANCE:
         # The leader may know the old member id only: its assignment would not contain the new one.
         what = f"static member {quoted(new_member_id)} replaces {quoted(old_member_id)}"
-        prepare(core.config, group, joining.effects, joining.because(what))
+        prepare(groups.config, group, joining.effects, joining.because(what))
     else:
         complete_join_if_all_joined(group, joining.effects)
 

@@ -11,16 +11,15 @@ from odradek.protocol.errors import ErrorCode
 
 from ...timers.log_lines import quoted, quoted_list
 from ..effects import GroupEffects, InitialJoinDue, JoinDue, MemberExpired, SyncDue
-from .group import ClassicGroup, GroupState
+from .group import ClassicGroup, ClassicGroups, GroupState
 from .rebalance import complete_join, extend_initial_join, prepare, prepare_or_complete, refuse_parked_join
-from .registry import ClassicGroupRegistry
 
 logger = logging.getLogger(__name__)
 
 
-def member_expired(core: ClassicGroupRegistry, event: MemberExpired, effects: GroupEffects) -> None:
+def member_expired(groups: ClassicGroups, event: MemberExpired, effects: GroupEffects) -> None:
     """Removes a member whose session has ended, unless it has a parked request and is not new."""
-    group = core.groups.get(event.group_id)
+    group = groups.classic.get(event.group_id)
     if group is None or group.state is GroupState.DEAD:
         return
     if event.member_id in group.pending_join_members:
@@ -37,7 +36,7 @@ def member_expired(core: ClassicGroupRegistry, event: MemberExpired, effects: Gr
     group.remove(member.member_id)
     if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
         reason = f"the session of member {quoted(member.member_id)} has expired"
-        prepare_or_complete(core.config, group, effects, reason)
+        prepare_or_complete(groups.config, group, effects, reason)
     else:
         _complete_if_last(group, effects)
 
@@ -47,23 +46,23 @@ def _complete_if_last(group: ClassicGroup, effects: GroupEffects) -> None:
         complete_join(group, effects)
 
 
-def join_due(core: ClassicGroupRegistry, event: JoinDue, effects: GroupEffects) -> None:
+def join_due(groups: ClassicGroups, event: JoinDue, effects: GroupEffects) -> None:
     """The rebalance timeout is over: starts the next generation with the members that have joined."""
-    group = core.groups.get(event.group_id)
+    group = groups.classic.get(event.group_id)
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
         complete_join(group, effects)
 
 
-def initial_join_due(core: ClassicGroupRegistry, event: InitialJoinDue, effects: GroupEffects) -> None:
+def initial_join_due(groups: ClassicGroups, event: InitialJoinDue, effects: GroupEffects) -> None:
     """The initial delay of a new group is over: waits longer, or starts the first generation."""
-    group = core.groups.get(event.group_id)
+    group = groups.classic.get(event.group_id)
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
-        extend_initial_join(core.config, group, effects, event.delay_ms, event.remaining_ms)
+        extend_initial_join(groups.config, group, effects, event.delay_ms, event.remaining_ms)
 
 
-def sync_due(core: ClassicGroupRegistry, event: SyncDue, effects: GroupEffects) -> None:
+def sync_due(groups: ClassicGroups, event: SyncDue, effects: GroupEffects) -> None:
     """The rebalance timeout after the joining phase is over: removes the members that have not sent SyncGroup."""
-    group = core.groups.get(event.group_id)
+    group = groups.classic.get(event.group_id)
     if group is None or group.generation_id != event.generation_id or not group.pending_sync_members:
         return
     if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
@@ -72,4 +71,4 @@ def sync_due(core: ClassicGroupRegistry, event: SyncDue, effects: GroupEffects) 
     for member_id in silent:
         effects.cancel_timer(group.members[member_id].session_key)
         group.remove(member_id)
-    prepare(core.config, group, effects, f"members {quoted_list(silent)} sent no SyncGroup in time")
+    prepare(groups.config, group, effects, f"members {quoted_list(silent)} sent no SyncGroup in time")

@@ -97,10 +97,10 @@ def _possible(
     return {topic_id: partitions - impossible.get(topic_id, set()) for topic_id, partitions in target.items()}
 
 
-def assignor_of(core: GroupRegistry, name: str) -> Assignor:
+def assignor_of(groups: GroupRegistry, name: str) -> Assignor:
     """Returns the assignor of that name, as a function that works in steps."""
     # A member of a stored group may name an assignor that has been removed from the configuration.
-    if name not in core.config.group_consumer_assignors:
-        name = core.config.group_consumer_assignors[0]
+    if name not in groups.config.group_consumer_assignors:
+        name = groups.config.group_consumer_assignors[0]
     assign: Assignor = import_module(f".assignors.{name}", __package__).assign_in_steps
     return assign

@@ -67,13 +67,13 @@ logger = logging.getLogger(__name__)
 DISABLED = "disabled"
 
 
-def join(core: GroupRegistry, group: ConsumerGroup, joining: PendingJoin) -> None:
+def join(groups: GroupRegistry, group: ConsumerGroup, joining: PendingJoin) -> None:
     """Handles a JoinGroup to a group that has members. Raises KafkaError."""
-    if core.config.group_consumer_migration_policy == DISABLED:
+    if groups.config.group_consumer_migration_policy == DISABLED:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     is_unknown = not joining.member_id
-    member_id = joining.member_id or core.new_uuid()
-    refuse_if_full(core, group, member_id)
+    member_id = joining.member_id or groups.new_uuid()
+    refuse_if_full(groups, group, member_id)
     if not group.supports_classic_protocols(joining.request.protocol_type, (name for name, _ in joining.protocols)):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     effects = joining.effects
@@ -95,9 +95,9 @@ def join(core: GroupRegistry, group: ConsumerGroup, joining: PendingJoin) -> Non
         client_host=f"/{joining.context.client_host}",
         classic=ClassicMemberMetadata(joining.request.session_timeout_ms, tuple(joining.protocols)),
     )
-    refuse_without_memory(core, group, updated)
-    owned = by_topic_id(subscription.owned_partitions, core.topics)
-    updated, install = _step(core, group, member, updated, owned, effects)
+    refuse_without_memory(groups, group, updated)
+    owned = by_topic_id(subscription.owned_partitions, groups.topics)
+    updated, install = _step(groups, group, member, updated, owned, effects)
     _answer_when_stored(group, joining, updated, install)
 
 
@@ -111,7 +111,7 @@ def _member_of(group: ConsumerGroup, joining: PendingJoin, member_id: str, is_un
 
 
 def _step(
-    core: GroupRegistry,
+    groups: GroupRegistry,
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
@@ -121,24 +121,24 @@ def _step(
     """Takes all steps of a JoinGroup. Returns the updated member, and the function that starts the classic group if the
     group becomes one, else None."""
     existing = group.static_member(updated.instance_id)
-    becomes_classic = existing is not None and may_downgrade_replacing(core, group, existing)
+    becomes_classic = existing is not None and may_downgrade_replacing(groups, group, existing)
     records = effects.records
     names_changed = store_member(group, member, updated, records)
-    status = update_regular_expression(core, group, member, updated, effects, records)
+    status = update_regular_expression(groups, group, member, updated, effects, records)
     bump = names_changed or status is not RegexStatus.NO_CHANGE
     group_epoch = group.group_epoch
     if bump or group.must_refresh(effects.now_ms):
-        group_epoch = update_subscription(core, group, bump, member, updated, effects.now_ms, records)
+        group_epoch = update_subscription(groups, group, bump, member, updated, effects.now_ms, records)
     if not becomes_classic:
-        target = update_target_assignment(core, group, group_epoch, member, updated, effects)
-        return reconcile(core, group, updated, target, bump, owned, effects), None
+        target = update_target_assignment(groups, group, group_epoch, member, updated, effects)
+        return reconcile(groups, group, updated, target, bump, owned, effects), None
     reason = None
     if group.assignment_epoch < group_epoch:
         reason = f"Downgrade group {quoted(group.group_id)} from consumer to classic with stale assignment."
     else:
         target = group.assignment_epoch, group.target_of(updated.member_id, updated.instance_id)
-        updated = reconcile(core, group, updated, target, bump, owned, effects)
-    return updated, downgrade(core, group, [], updated, reason, effects)
+        updated = reconcile(groups, group, updated, target, bump, owned, effects)
+    return updated, downgrade(groups, group, [], updated, reason, effects)
 
 
 def _answer_when_stored(
@@ -182,7 +182,7 @@ def _set_session(group_id: str, member: ConsumerGroupMember, effects: GroupEffec
 
 
 def sync(
-    core: GroupRegistry, group: ConsumerGroup, request: SyncGroupRequest, token: Token, effects: GroupEffects
+    groups: GroupRegistry, group: ConsumerGroup, request: SyncGroupRequest, token: Token, effects: GroupEffects
 ) -> None:
     """Handles a SyncGroup: answers with the partitions that the member owns. Raises KafkaError."""
     member, classic = _classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
@@ -201,7 +201,7 @@ def sync(
         version = version_of(classic.protocols[0][1])
     except MalformedConsumerProtocolError as error:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
-    assignment = write_assignment(assigned, version, core.topics)
+    assignment = write_assignment(assigned, version, groups.topics)
     effects.reply(
         token,
         SyncGroupResponse(
@@ -249,7 +249,7 @@ def _classic_member(
 
 
 def leave(
-    core: GroupRegistry,
+    groups: GroupRegistry,
     group: ConsumerGroup,
     identities: list[LeaveGroupRequest.MemberIdentity],
     effects: GroupEffects,
@@ -272,7 +272,7 @@ def leave(
             )
         )
     effects.response = LeaveGroupResponse(members=responses)
-    fence(core, group, list(leaving.values()), effects)
+    fence(groups, group, list(leaving.values()), effects)
 
 
 def _identified(group: ConsumerGroup, identity: LeaveGroupRequest.MemberIdentity) -> ConsumerGroupMember:

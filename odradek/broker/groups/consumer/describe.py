@@ -22,10 +22,10 @@ CLASSIC_MEMBER = 0
 CONSUMER_MEMBER = 1
 
 
-def describe_consumer_group(core: GroupRegistry, group_id: str) -> Generator[None, None, DescribedGroup]:
+def describe_consumer_group(groups: GroupRegistry, group_id: str) -> Generator[None, None, DescribedGroup]:
     """Describes a group, one member in each step. GROUP_ID_NOT_FOUND if no consumer group has the id."""
     try:
-        group = existing_group(core, group_id)
+        group = existing_group(groups, group_id)
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=error.message)
     assignor = max(group.assignors_in_order(), key=group.server_assignors.__getitem__, default=None)
@@ -34,10 +34,10 @@ def describe_consumer_group(core: GroupRegistry, group_id: str) -> Generator[Non
         group_state=group.state,
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
-        assignor_name=assignor or core.config.group_consumer_assignors[0],
+        assignor_name=assignor or groups.config.group_consumer_assignors[0],
     )
     for member in list(group.members.values()):
-        described.members.append(_member(group, member, core.topics))
+        described.members.append(_member(group, member, groups.topics))
         yield
     return described
 

@@ -30,10 +30,10 @@ from .registry import GroupRegistry
 logger = logging.getLogger(__name__)
 
 
-def leave(core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, effects: GroupEffects) -> None:
+def leave(groups: GroupRegistry, request: ConsumerGroupHeartbeatRequest, effects: GroupEffects) -> None:
     """Handles the heartbeat of a member that leaves (epoch -1), or of a static member that leaves for a time (-2).
     Raises KafkaError."""
-    group = existing_group(core, request.group_id)
+    group = existing_group(groups, request.group_id)
     if request.instance_id is None:
         member = existing_member(group, request.member_id)
     else:
@@ -43,14 +43,14 @@ def leave(core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, effects: 
             return
     logger.info("group %r: member %r leaves", group.group_id, member.member_id)
     effects.response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
-    fence(core, group, [member], effects)
+    fence(groups, group, [member], effects)
 
 
-def existing_group(core: GroupRegistry, group_id: str) -> ConsumerGroup:
+def existing_group(groups: GroupRegistry, group_id: str) -> ConsumerGroup:
     """The consumer group of that id. Raises KafkaError GROUP_ID_NOT_FOUND."""
-    group = core.consumer_groups.get(group_id)
+    group = groups.consumer.get(group_id)
     if group is None:
-        is_other = group_id in core.groups or group_id in core.unserved_groups
+        is_other = group_id in groups.classic or group_id in groups.unserved
         what = f"Group {group_id} is not a consumer group." if is_other else f"Group {group_id} not found."
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, what)
     return group
@@ -71,13 +71,15 @@ def _leave_static_member(group: ConsumerGroup, member: ConsumerGroupMember, effe
     )
 
 
-def fence(core: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroupMember], effects: GroupEffects) -> None:
+def fence(
+    groups: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroupMember], effects: GroupEffects
+) -> None:
     """Removes members. The group's epoch rises; if only classic members are left, it becomes a classic group."""
     if not members:
         return
-    if may_downgrade_without(core, group, members):
+    if may_downgrade_without(groups, group, members):
         reason = f"Downgrade group {quoted(group.group_id)} from consumer to classic for member leaving."
-        install = downgrade(core, group, members, None, reason, effects)
+        install = downgrade(groups, group, members, None, reason, effects)
 
         def appended(error: ErrorCode, follow: GroupEffects) -> None:
             if not error:
@@ -90,9 +92,9 @@ def fence(core: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroup
         records += member_tombstones(group.group_id, member.member_id)
     regexes = _deserted_regexes(group, members)
     records += [regex_tombstone(group.group_id, regex) for regex in regexes]
-    metadata_hash = group_hash(group.topic_counts_without(members, regexes), core.topics)
+    metadata_hash = group_hash(group.topic_counts_without(members, regexes), groups.topics)
     records.append(epoch_record(group.group_id, next_epoch(group.group_epoch), metadata_hash))
-    core.counts.consumer_rebalances += 1
+    groups.counts.consumer_rebalances += 1
 
     def gone(error: ErrorCode, follow: GroupEffects) -> None:
         # If the append failed, the members stay, and so do their timers.
@@ -119,9 +121,9 @@ def cancel_timers(group: ConsumerGroup, member_id: str, effects: GroupEffects) -
     group.rejoin_timeouts.discard(member_id)
 
 
-def member_timed_out(core: GroupRegistry, event: ConsumerGroupTimerEvent, effects: GroupEffects) -> None:
+def member_timed_out(groups: GroupRegistry, event: ConsumerGroupTimerEvent, effects: GroupEffects) -> None:
     """Removes a member whose session is over, or whose time to give up partitions, to join or to sync is over."""
-    group = core.consumer_groups.get(event.group_id)
+    group = groups.consumer.get(event.group_id)
     member = None if group is None else group.members.get(event.member_id)
     if group is None or member is None:
         return
@@ -129,4 +131,4 @@ def member_timed_out(core: GroupRegistry, event: ConsumerGroupTimerEvent, effect
         # The timer is obsolete: the member has left the epoch in which it had to give up partitions.
         return
     logger.info("group %r: member %r is fenced: %s", group.group_id, member.member_id, type(event).__name__)
-    fence(core, group, [member], effects)
+    fence(groups, group, [member], effects)

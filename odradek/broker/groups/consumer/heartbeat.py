@@ -51,9 +51,9 @@ ANSWERED_A_STEP = 512
 TopicPartitions = ConsumerGroupHeartbeatResponse.TopicPartitions
 
 
-def changes_nothing(core: GroupRegistry, request: ConsumerGroupHeartbeatRequest) -> bool:
+def changes_nothing(groups: GroupRegistry, request: ConsumerGroupHeartbeatRequest) -> bool:
     """Whether a heartbeat only renews the session of a member that has all of its target assignment."""
-    group = core.consumer_groups.get(request.group_id)
+    group = groups.consumer.get(request.group_id)
     member = None if group is None else group.members.get(request.member_id)
     return (
         group is not None
@@ -68,7 +68,7 @@ def changes_nothing(core: GroupRegistry, request: ConsumerGroupHeartbeatRequest)
 
 
 def consumer_group_heartbeat(
-    core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, context: RequestContext, effects: GroupEffects
+    groups: GroupRegistry, request: ConsumerGroupHeartbeatRequest, context: RequestContext, effects: GroupEffects
 ) -> PartitionEpochs | None:
     """Handles a heartbeat whose fields were checked. Returns the assignment that the answer must contain, or None.
 
@@ -76,14 +76,14 @@ def consumer_group_heartbeat(
     KafkaError.
     """
     if request.member_epoch < 0:
-        leave(core, request, effects)
+        leave(groups, request, effects)
         return None
     joins = request.member_epoch == JOINING_EPOCH
     records = effects.records
-    group = _group_of(core, request.group_id, joins, effects, records)
-    refuse_if_full(core, group, request.member_id)
+    group = _group_of(groups, request.group_id, joins, effects, records)
+    refuse_if_full(groups, group, request.member_id)
     owned = owned_partitions(request)
-    member = _member_of(core, group, request, owned, records)
+    member = _member_of(groups, group, request, owned, records)
     updated = _updated(member, request, context)
     if (
         updated is member
@@ -95,45 +95,45 @@ def consumer_group_heartbeat(
         # Nothing has changed, so the other steps would change nothing either.
         changed = updated
     else:
-        refuse_without_memory(core, group, updated)
-        changed = _step(core, group, member, updated, owned, effects)
-    set_session_timer(core, group.group_id, changed.member_id, effects)
+        refuse_without_memory(groups, group, updated)
+        changed = _step(groups, group, member, updated, owned, effects)
+    set_session_timer(groups, group.group_id, changed.member_id, effects)
     effects.response = ConsumerGroupHeartbeatResponse(
         member_id=changed.member_id,
         member_epoch=changed.member_epoch,
-        heartbeat_interval_ms=heartbeat_interval_ms(core, group.group_id),
+        heartbeat_interval_ms=heartbeat_interval_ms(groups, group.group_id),
     )
     return changed.assigned if joins or _is_full(request) or changed.assigned != member.assigned else None
 
 
 def _group_of(
-    core: GroupRegistry, group_id: str, joins: bool, effects: GroupEffects, records: list[CoordinatorRecord]
+    groups: GroupRegistry, group_id: str, joins: bool, effects: GroupEffects, records: list[CoordinatorRecord]
 ) -> ConsumerGroup:
     """Returns the group, or the one that the records will create. Raises KafkaError GROUP_ID_NOT_FOUND."""
-    group = core.consumer_groups.get(group_id)
+    group = groups.consumer.get(group_id)
     if group is not None:
         return group
-    if group_id in core.unserved_groups:
+    if group_id in groups.unserved:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
-    classic = core.groups.get(group_id)
+    classic = groups.classic.get(group_id)
     if classic is None or classic.state is GroupState.DEAD:
         if not joins:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
         return ConsumerGroup(group_id, GroupMemory())
     if not joins:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
-    return upgraded(core, classic, effects, records)
+    return upgraded(groups, classic, effects, records)
 
 
 def _member_of(
-    core: GroupRegistry,
+    groups: GroupRegistry,
     group: ConsumerGroup,
     request: ConsumerGroupHeartbeatRequest,
     owned: OwnedPartitions | None,
     records: list[CoordinatorRecord],
 ) -> ConsumerGroupMember:
     joins = request.member_epoch == JOINING_EPOCH
-    member_id = request.member_id or core.new_uuid()
+    member_id = request.member_id or groups.new_uuid()
     if request.instance_id is not None:
         if joins:
             return subscribe_static_member(group, member_id, request.instance_id, False, records)
@@ -170,7 +170,7 @@ def _updated(
 
 
 def _step(
-    core: GroupRegistry,
+    groups: GroupRegistry,
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
@@ -180,18 +180,18 @@ def _step(
     """Takes all steps of a heartbeat that may change something, and returns the member afterwards."""
     records = effects.records
     names_changed = store_member(group, member, updated, records)
-    status = update_regular_expression(core, group, member, updated, effects, records)
+    status = update_regular_expression(groups, group, member, updated, effects, records)
     bump = names_changed or status is RegexStatus.UPDATED_AND_RESOLVED
     group_epoch = group.group_epoch
     if bump or group.must_refresh(effects.now_ms):
-        group_epoch = update_subscription(core, group, bump, member, updated, effects.now_ms, records)
-    target = update_target_assignment(core, group, group_epoch, member, updated, effects)
+        group_epoch = update_subscription(groups, group, bump, member, updated, effects.now_ms, records)
+    target = update_target_assignment(groups, group, group_epoch, member, updated, effects)
     subscription_changed = names_changed or status is not RegexStatus.NO_CHANGE
-    return reconcile(core, group, updated, target, subscription_changed, owned, effects)
+    return reconcile(groups, group, updated, target, subscription_changed, owned, effects)
 
 
 def reconcile(
-    core: GroupRegistry,
+    groups: GroupRegistry,
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     target: Target,
@@ -207,7 +207,7 @@ def reconcile(
     target_epoch, partitions = target
     if not subscription_changed and member.is_reconciled_to(target_epoch):
         return member
-    subscribed = SubscribedTopicIds(group, core.topics).of(member)
+    subscribed = SubscribedTopicIds(group, groups.topics).of(member)
     updated = Reconciliation(target_epoch, partitions, subscription_changed, subscribed, group.owner_epoch, owned).next(
         member
     )
@@ -223,10 +223,10 @@ def reconcile(
     return updated
 
 
-def set_session_timer(core: GroupRegistry, group_id: str, member_id: str, effects: GroupEffects) -> None:
+def set_session_timer(groups: GroupRegistry, group_id: str, member_id: str, effects: GroupEffects) -> None:
     """Restarts a member's session timer."""
     event = ConsumerSessionExpired(group_id, member_id)
-    effects.set_timer(SetTimer(consumer_session_key(group_id, member_id), session_timeout_ms(core, group_id), event))
+    effects.set_timer(SetTimer(consumer_session_key(group_id, member_id), session_timeout_ms(groups, group_id), event))
 
 
 def set_rebalance_timer(group_id: str, member: ConsumerGroupMember, effects: GroupEffects) -> None:

@@ -30,74 +30,74 @@ LOST_AFTER_MS = 10_000
 """A computation that has not begun after this time is requested again: the effects that requested it were dropped."""
 
 
-def is_large(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> bool:
+def is_large(groups: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> bool:
     """Whether the size of the group, with this member, is above ``inline_size``. The size is the number of members
     times the number of topics, plus the number of partitions."""
     names = group.subscribed_topics.keys() | updated.subscribed_topic_names
     size = (len(group.members) + 1) * len(names)
     for name in names:
-        if size > core.inline_size:
+        if size > groups.inline_size:
             return True
-        topic_id = core.topics.topic_id(name)
-        size += 0 if topic_id is None else core.topics.partition_count(topic_id)
-    return size > core.inline_size
+        topic_id = groups.topics.topic_id(name)
+        size += 0 if topic_id is None else groups.topics.partition_count(topic_id)
+    return size > groups.inline_size
 
 
-def is_under_way(core: GroupRegistry, group_id: str, now_ms: int) -> bool:
+def is_under_way(groups: GroupRegistry, group_id: str, now_ms: int) -> bool:
     """Whether a target assignment of the group is being computed, or is about to be."""
-    computation = core.assigning.get(group_id)
+    computation = groups.assigning.get(group_id)
     if computation is None:
         return False
     return computation.steps is not None or now_ms < computation.asked_ms + LOST_AFTER_MS
 
 
-def ask_for(core: GroupRegistry, group_id: str, effects: GroupEffects) -> None:
+def ask_for(groups: GroupRegistry, group_id: str, effects: GroupEffects) -> None:
     """Schedules a computation for the next turn of the event loop: the records of this event are replayed by then."""
-    core.assigning[group_id] = AssignmentComputation(effects.now_ms)
+    groups.assigning[group_id] = AssignmentComputation(effects.now_ms)
     effects.set_timer(SetTimer(target_assignment_key(group_id), 0, TargetAssignmentDue(group_id)))
 
 
-def advance(core: GroupRegistry, event: TargetAssignmentDue, effects: GroupEffects) -> None:
+def advance(groups: GroupRegistry, event: TargetAssignmentDue, effects: GroupEffects) -> None:
     """Takes the next steps of a computation. After the last step, adds the records of the new target assignment, which
     are stored in one batch."""
-    computation = core.assigning.get(event.group_id)
+    computation = groups.assigning.get(event.group_id)
     if computation is None:
         return
-    group = core.consumer_groups.get(event.group_id)
+    group = groups.consumer.get(event.group_id)
     if computation.steps is None and group is not None:
         computation.group = group
-        computation.steps = _records_in_steps(core, group, effects)
+        computation.steps = _records_in_steps(groups, group, effects)
     if group is None or computation.steps is None or computation.group is not group:
-        del core.assigning[event.group_id]
+        del groups.assigning[event.group_id]
         return
     try:
         for _ in range(STEPS_A_TURN):
             next(computation.steps)
     except StopIteration as end:
-        del core.assigning[event.group_id]
+        del groups.assigning[event.group_id]
         effects.records += end.value
     except PartitionAssignorError as error:
-        del core.assigning[event.group_id]
+        del groups.assigning[event.group_id]
         logger.error("group %r: could not compute its target assignment: %s", event.group_id, error)
     else:
         effects.set_timer(SetTimer(target_assignment_key(event.group_id), 0, event))
 
 
 def _records_in_steps(
-    core: GroupRegistry, group: ConsumerGroup, effects: GroupEffects
+    groups: GroupRegistry, group: ConsumerGroup, effects: GroupEffects
 ) -> Steps[list[CoordinatorRecord]]:
     """Computes a target assignment from the state of the group at the first step, and returns its records. Raises
     PartitionAssignorError."""
     group_epoch = group.group_epoch
     if group.assignment_epoch >= group_epoch:
         return []
-    name = group.preferred_assignor() or core.config.group_consumer_assignors[0]
+    name = group.preferred_assignor() or groups.config.group_consumer_assignors[0]
     homogeneous = is_homogeneous(group.subscribed_regexes, group.subscribed_topics, len(group.members))
-    topics = TopicsSnapshot(core.topics, group.subscribed_topics)
+    topics = TopicsSnapshot(groups.topics, group.subscribed_topics)
     members, targets = dict(group.members), dict(group.target_assignment)
     yield
     specs = yield from member_specs(members, targets, SubscribedTopicIds(group, topics), topics)
-    assignment = yield from assignor_of(core, name)(GroupSpec(specs, homogeneous), topics)
+    assignment = yield from assignor_of(groups, name)(GroupSpec(specs, homogeneous), topics)
     encoded = yield from encode_changed_targets(
         group, {member_id: assignment.get(member_id, NO_ASSIGNMENT) for member_id in specs}
     )

@@ -12,32 +12,32 @@ from .member import MemberState
 from .registry import GroupRegistry
 
 
-def begin_sessions(core: GroupRegistry, effects: GroupEffects) -> None:
+def begin_sessions(groups: GroupRegistry, effects: GroupEffects) -> None:
     """Starts the timers of all members after loading: a full session, and the full time to give up partitions."""
-    for group in core.consumer_groups.values():
+    for group in groups.consumer.values():
         for member in group.members.values():
-            set_session_timer(core, group.group_id, member.member_id, effects)
+            set_session_timer(groups, group.group_id, member.member_id, effects)
             if member.state is MemberState.UNREVOKED_PARTITIONS:
                 set_rebalance_timer(group.group_id, member, effects)
 
 
 def handle_timer(
-    core: GroupRegistry,
+    groups: GroupRegistry,
     event: ConsumerGroupTimerEvent | RegularExpressionsDue | TargetAssignmentDue,
     effects: GroupEffects,
 ) -> None:
     """Handles the event of a consumer group's timer."""
     if isinstance(event, RegularExpressionsDue):
-        regex_resolution.advance(core, event, effects)
+        regex_resolution.advance(groups, event, effects)
     elif isinstance(event, TargetAssignmentDue):
-        large_assignments.advance(core, event, effects)
+        large_assignments.advance(groups, event, effects)
     else:
-        member_timed_out(core, event, effects)
+        member_timed_out(groups, event, effects)
 
 
-def topics_changed(core: GroupRegistry, names: set[str]) -> None:
+def topics_changed(groups: GroupRegistry, names: set[str]) -> None:
     """Notes that topics were created, changed or deleted: groups that subscribe to them check them at their next
     heartbeat."""
-    for group in core.consumer_groups.values():
+    for group in groups.consumer.values():
         if not names.isdisjoint(group.subscribed_topics):
             group.refresh_deadline = REFRESH_NOW

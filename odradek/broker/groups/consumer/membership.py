@@ -20,9 +20,9 @@ from .registry import GroupRegistry
 logger = logging.getLogger(__name__)
 
 
-def refuse_if_full(core: GroupRegistry, group: ConsumerGroup, member_id: str) -> None:
+def refuse_if_full(groups: GroupRegistry, group: ConsumerGroup, member_id: str) -> None:
     """Raises KafkaError GROUP_MAX_SIZE_REACHED if the group is full and the sender is not a member."""
-    max_size = core.config.group_consumer_max_size
+    max_size = groups.config.group_consumer_max_size
     if len(group.members) >= max_size and member_id not in group.members:
         raise KafkaError(
             ErrorCode.GROUP_MAX_SIZE_REACHED,
@@ -30,7 +30,7 @@ def refuse_if_full(core: GroupRegistry, group: ConsumerGroup, member_id: str) ->
         )
 
 
-def refuse_without_memory(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> None:
+def refuse_without_memory(groups: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> None:
     """Checks that there is memory for a member as its request describes it.
 
     Raises KafkaError GROUP_MAX_SIZE_REACHED, which is fatal for clients, if the group itself has reached
@@ -47,8 +47,8 @@ def refuse_without_memory(core: GroupRegistry, group: ConsumerGroup, updated: Co
     if regex and regex not in group.subscribed_regexes:
         # The matches of new expressions are not known before they are resolved. Until then all topics count.
         unresolved = 1 + max(0, len(group.subscribed_regexes) - len(group.resolved))
-        growth += unresolved * core.topics.count * NAME_BYTES
-    refusal = limit_reached(core.config, group.member_bytes, core.memory, growth)
+        growth += unresolved * groups.topics.count * NAME_BYTES
+    refusal = limit_reached(groups.config, group.member_bytes, groups.memory, growth)
     if refusal is None:
         return
     error, key = refusal

@@ -52,14 +52,14 @@ Installation = Callable[[GroupEffects], None]
 
 
 def upgraded(
-    core: GroupRegistry, classic: ClassicGroup, effects: GroupEffects, records: list[CoordinatorRecord]
+    groups: GroupRegistry, classic: ClassicGroup, effects: GroupEffects, records: list[CoordinatorRecord]
 ) -> ConsumerGroup:
     """Returns the consumer group that a classic group becomes, and adds its records. Raises KafkaError
     GROUP_ID_NOT_FOUND."""
     records.append(group_tombstone(classic.group_id))
     if classic.state is GroupState.EMPTY:
         return ConsumerGroup(classic.group_id, GroupMemory())
-    _validate_upgrade(core, classic)
+    _validate_upgrade(groups, classic)
     # As in Kafka, these responses are sent even if the new member is refused below. The parked members then join again,
     # and the group stays a classic group. The same happens at each further attempt of the new member.
     for member in classic.members.values():
@@ -68,16 +68,18 @@ def upgraded(
             refuse_join(token, member.member_id, ErrorCode.REBALANCE_IN_PROGRESS, effects)
         refuse_parked_sync(member, ErrorCode.REBALANCE_IN_PROGRESS, effects)
     try:
-        group = _consumer_group(classic, core.topics)
+        group = _consumer_group(classic, groups.topics)
     except MalformedConsumerProtocolError as error:
         logger.warning("group %r cannot be upgraded: %s", classic.group_id, error)
         _refuse_upgrade(classic, "the embedded consumer protocol is malformed.")
     records += _records_of(group)
-    for one in group.members.values():
-        assert one.classic is not None
-        event = ConsumerSessionExpired(group.group_id, one.member_id)
+    for upgraded in group.members.values():
+        assert upgraded.classic is not None
+        event = ConsumerSessionExpired(group.group_id, upgraded.member_id)
         effects.set_timer(
-            SetTimer(consumer_session_key(group.group_id, one.member_id), one.classic.session_timeout_ms, event)
+            SetTimer(
+                consumer_session_key(group.group_id, upgraded.member_id), upgraded.classic.session_timeout_ms, event
+            )
         )
     logger.info("group %r is a consumer group from epoch %d on", group.group_id, group.group_epoch)
     return group
@@ -89,12 +91,12 @@ def _refuse_upgrade(classic: ClassicGroup, why: str) -> NoReturn:
     )
 
 
-def _validate_upgrade(core: GroupRegistry, classic: ClassicGroup) -> None:
-    if core.config.group_consumer_migration_policy not in UPGRADES:
+def _validate_upgrade(groups: GroupRegistry, classic: ClassicGroup) -> None:
+    if groups.config.group_consumer_migration_policy not in UPGRADES:
         _refuse_upgrade(classic, "online upgrade is disabled.")
     if not classic.uses_consumer_protocol:
         _refuse_upgrade(classic, "the group does not use the consumer embedded protocol.")
-    if len(classic.members) > core.config.group_consumer_max_size:
+    if len(classic.members) > groups.config.group_consumer_max_size:
         _refuse_upgrade(classic, "the group size exceeds the consumer group maximum size.")
 
 
@@ -104,29 +106,29 @@ def _consumer_group(classic: ClassicGroup, topics: GroupTopics) -> ConsumerGroup
     generation_id = classic.generation_id
     group.group_epoch = generation_id
     group.assignment_epoch = generation_id
-    for one in classic.members.values():
+    for member in classic.members.values():
         # A group without a generation has no common protocol: the preferred one of each member is read. (Kafka fails
         # here, and with it the request of the new member.)
-        metadata = dict(one.protocols).get(classic.protocol_name or "", one.protocols[0][1])
+        metadata = dict(member.protocols).get(classic.protocol_name or "", member.protocols[0][1])
         subscription = read_subscription(metadata)
-        target = _assigned(classic, one, topics)
+        target = _assigned(classic, member, topics)
         assigned: PartitionEpochs = {
             topic_id: dict.fromkeys(partitions, generation_id) for topic_id, partitions in target.items()
         }
-        group.target_assignment[one.member_id] = target
+        group.target_assignment[member.member_id] = target
         group.put_member(
             ConsumerGroupMember(
-                one.member_id,
+                member.member_id,
                 member_epoch=generation_id,
                 previous_member_epoch=generation_id,
-                instance_id=one.group_instance_id,
+                instance_id=member.group_instance_id,
                 rack_id=subscription.rack_id or None,
-                rebalance_timeout_ms=one.rebalance_timeout_ms,
-                client_id=one.client_id,
-                client_host=one.client_host,
+                rebalance_timeout_ms=member.rebalance_timeout_ms,
+                client_id=member.client_id,
+                client_host=member.client_host,
                 subscribed_topic_names=frozenset(subscription.topics),
                 assigned=assigned,
-                classic=ClassicMemberMetadata(one.session_timeout_ms, tuple(one.protocols)),
+                classic=ClassicMemberMetadata(member.session_timeout_ms, tuple(member.protocols)),
             )
         )
     group.metadata_hash = group_hash(group.subscribed_topics, topics)
@@ -154,45 +156,45 @@ def _records_of(group: ConsumerGroup) -> list[CoordinatorRecord]:
         target_record(group_id, member.member_id, group.target_assignment[member.member_id]) for member in members
     ]
     return [
-        *(member_record(group_id, one) for one in members),
+        *(member_record(group_id, member) for member in members),
         epoch_record(group_id, group.group_epoch, group.metadata_hash),
         *targets,
         target_epoch_record(group_id, group.assignment_epoch, group.assignment_timestamp_ms),
-        *(current_record(group_id, one) for one in members),
+        *(current_record(group_id, member) for member in members),
     ]
 
 
 # --- downgrade
 
 
-def may_downgrade_without(core: GroupRegistry, group: ConsumerGroup, leaving: Iterable[ConsumerGroupMember]) -> bool:
+def may_downgrade_without(groups: GroupRegistry, group: ConsumerGroup, leaving: Iterable[ConsumerGroupMember]) -> bool:
     """Whether the group becomes a classic group when ``leaving`` leave: only members of the classic protocol remain,
     and the configuration allows it."""
     gone = list(leaving)
     left = len(group.members) - len(gone)
-    if not left or group.classic_members - sum(one.classic is not None for one in gone) != left:
+    if not left or group.classic_members - sum(member.classic is not None for member in gone) != left:
         return False
-    return _may_downgrade(core, group, left, gone)
+    return _may_downgrade(groups, group, left, gone)
 
 
-def may_downgrade_replacing(core: GroupRegistry, group: ConsumerGroup, replaced: ConsumerGroupMember) -> bool:
+def may_downgrade_replacing(groups: GroupRegistry, group: ConsumerGroup, replaced: ConsumerGroupMember) -> bool:
     """Whether the group becomes a classic group when a member of the classic protocol replaces ``replaced``: that is
     the last member of the consumer protocol, and the configuration allows it."""
     if replaced.classic is not None or group.classic_members != len(group.members) - 1:
         return False
-    return _may_downgrade(core, group, len(group.members), [replaced])
+    return _may_downgrade(groups, group, len(group.members), [replaced])
 
 
 def _may_downgrade(
-    core: GroupRegistry, group: ConsumerGroup, member_count: int, leaving: list[ConsumerGroupMember]
+    groups: GroupRegistry, group: ConsumerGroup, member_count: int, leaving: list[ConsumerGroupMember]
 ) -> bool:
-    if core.config.group_consumer_migration_policy not in DOWNGRADES:
+    if groups.config.group_consumer_migration_policy not in DOWNGRADES:
         logger.info("group %r stays a consumer group: downgrades are disabled", group.group_id)
         return False
-    if member_count > core.config.group_max_size:
+    if member_count > groups.config.group_max_size:
         logger.info("group %r stays a consumer group: it is larger than group.max.size", group.group_id)
         return False
-    gone = {one.member_id for one in leaving}
+    gone = {member.member_id for member in leaving}
     if not _have_common_protocol([member for member in group.members.values() if member.member_id not in gone]):
         logger.info("group %r stays a consumer group: its members have no protocol in common", group.group_id)
         return False
@@ -216,7 +218,7 @@ def _have_common_protocol(members: list[ConsumerGroupMember]) -> bool:
 
 
 def downgrade(
-    core: GroupRegistry,
+    groups: GroupRegistry,
     group: ConsumerGroup,
     leaving: list[ConsumerGroupMember],
     joining: ConsumerGroupMember | None,
@@ -233,28 +235,28 @@ def downgrade(
         effects.records += group_tombstones(group, replaced.member_id, joining.member_id)
     else:
         effects.records += group_tombstones(group)
-    gone = {one.member_id for one in leaving}
+    gone = {member.member_id for member in leaving}
     if replaced is not None:
         gone.add(replaced.member_id)
-    members = [one for one in group.members.values() if one.member_id not in gone]
+    members = [member for member in group.members.values() if member.member_id not in gone]
     if joining is not None:
         members.append(joining)
-    classic = _classic_group(group, members, effects.now_ms, core.memory)
+    classic = _classic_group(group, members, effects.now_ms, groups.memory)
     for member in classic.members.values():
         target = group.target_of(member.member_id, member.group_instance_id)
         version = version_of(member.metadata(classic.protocol_name or ""))
-        member.assignment = write_assignment(target, version, core.topics)
+        member.assignment = write_assignment(target, version, groups.topics)
     effects.records.append(group_metadata_record(classic, classic.assignments()))
 
     def install(follow: GroupEffects) -> None:
-        core.groups[classic.group_id] = classic
+        groups.classic[classic.group_id] = classic
         for member_id in group.members:
             for key in (consumer_session_key, rebalance_key, consumer_join_key, consumer_sync_key):
                 follow.cancel_timer(key(group.group_id, member_id))
         for member in classic.members.values():
             follow.set_timer(member.session_timer)
         if reason is not None:
-            prepare(core.config, classic, follow, reason)
+            prepare(groups.config, classic, follow, reason)
         logger.info("group %r is a classic group from generation %d on", classic.group_id, classic.generation_id)
 
     return install

@@ -91,7 +91,7 @@ class Reconciliation(NamedTuple):
         to_assign: dict[TopicId, set[int]] = {}
         unreleased = False
         assigned, pending, owner_epoch = member.assigned, member.pending_revocation, self.owner_epoch
-        for topic_id in [*self.target, *(one for one in assigned if one not in self.target)]:
+        for topic_id in [*self.target, *(other_id for other_id in assigned if other_id not in self.target)]:
             target = self.target.get(topic_id, NO_INDEXES) if topic_id in self.subscribed else NO_INDEXES
             missing = target
             current = assigned.get(topic_id)

@@ -115,9 +115,14 @@ def group_tombstones(
     name the former."""
     group_id = group.group_id
     member_ids = [joining_member_id if member == replaced_member_id else member for member in group.members]
-    current = [CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, one), None) for one in member_ids]
-    targets = [CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, one), None) for one in member_ids]
-    members = [CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, one), None) for one in member_ids]
+    current = [
+        CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id), None)
+        for member_id in member_ids
+    ]
+    targets = [
+        CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id), None) for member_id in member_ids
+    ]
+    members = [CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, member_id), None) for member_id in member_ids]
     return [
         *current,
         *targets,

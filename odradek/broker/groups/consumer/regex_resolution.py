@@ -38,14 +38,14 @@ all patterns in one batch."""
 
 
 def resolve_when_due(
-    core: GroupRegistry, group: ConsumerGroup, regexes: dict[str, int], is_due: bool, effects: GroupEffects
+    groups: GroupRegistry, group: ConsumerGroup, regexes: dict[str, int], is_due: bool, effects: GroupEffects
 ) -> None:
     """Starts a resolution by a timer if one is due. Not if one is under way or the last one is under 10 s old.
 
     It is due if ``is_due`` is True, if the number of expressions has changed, after topics were created, and after
     ``group.consumer.regex.refresh.interval.ms``. ``regexes``: the number of members of each expression.
     """
-    if group.group_id in core.resolving:
+    if group.group_id in groups.resolving:
         return
     last = next(iter(group.resolved.values()), None)
     last_ms = NEVER_MS if last is None else last.timestamp_ms
@@ -54,52 +54,52 @@ def resolve_when_due(
     is_due = (
         is_due
         or len(regexes) != len(group.resolved)
-        or (0 if last is None else last.version) < core.topics.version_with_new_topics
-        or effects.now_ms > last_ms + core.config.group_consumer_regex_refresh_interval_ms
+        or (0 if last is None else last.version) < groups.topics.version_with_new_topics
+        or effects.now_ms > last_ms + groups.config.group_consumer_regex_refresh_interval_ms
     )
     if is_due and regexes:
-        core.resolving[group.group_id] = None
+        groups.resolving[group.group_id] = None
         event = RegularExpressionsDue(group.group_id, frozenset(regexes), effects.access)
         effects.set_timer(SetTimer(regular_expressions_key(group.group_id), 0, event))
 
 
-def advance(core: GroupRegistry, event: RegularExpressionsDue, effects: GroupEffects) -> None:
+def advance(groups: GroupRegistry, event: RegularExpressionsDue, effects: GroupEffects) -> None:
     """Takes the next step of a resolution, and stores the result of the last one."""
     group_id = event.group_id
-    if group_id not in core.consumer_groups:
-        core.resolving.pop(group_id, None)
+    if group_id not in groups.consumer:
+        groups.resolving.pop(group_id, None)
         return
-    steps = core.resolving.get(group_id)
+    steps = groups.resolving.get(group_id)
     if steps is None:
         # The resolution begins now; or it begins again, because the records of its result could not be appended.
-        steps = core.resolving[group_id] = _records_in_steps(core, event, effects.now_ms)
+        steps = groups.resolving[group_id] = _records_in_steps(groups, event, effects.now_ms)
     try:
         effects.records += next(steps)
     except StopIteration as end:
-        del core.resolving[group_id]
+        del groups.resolving[group_id]
         effects.records += end.value
     else:
         effects.set_timer(SetTimer(regular_expressions_key(group_id), 0, event))
 
 
-def _records_in_steps(core: GroupRegistry, event: RegularExpressionsDue, now_ms: int) -> RecordsInSteps:
+def _records_in_steps(groups: GroupRegistry, event: RegularExpressionsDue, now_ms: int) -> RecordsInSteps:
     """Matches the patterns against the topics that exist at the first step, then yields the records of the matches in
     batches (see PORTION).
 
     The last batch raises the group's epoch if the topics of a pattern have changed.
     """
-    resolved = yield from _matches(core, event, now_ms)
-    yield from _hashed(core, resolved)
+    resolved = yield from _matches(groups, event, now_ms)
+    yield from _hashed(groups, resolved)
     records: list[CoordinatorRecord] = []
     is_changed = False
     size = 0
-    group = core.consumer_groups[event.group_id]
+    group = groups.consumer[event.group_id]
     counts = dict(group.subscribed_topics)
     for regex, now in resolved.items():
         if size >= PORTION:
             yield records
             records, size = [], 0
-            group = core.consumer_groups[event.group_id]
+            group = groups.consumer[event.group_id]
             counts = dict(group.subscribed_topics)
         if regex not in group.subscribed_regexes:
             continue
@@ -114,12 +114,12 @@ def _records_in_steps(core: GroupRegistry, event: RegularExpressionsDue, now_ms:
     if size >= PORTION:
         yield records
         records = []
-        group = core.consumer_groups[event.group_id]
+        group = groups.consumer[event.group_id]
         counts = group.subscribed_topics
-    metadata_hash = group_hash(counts, core.topics)
+    metadata_hash = group_hash(counts, groups.topics)
     if is_changed or metadata_hash != group.metadata_hash:
         group_epoch = next_epoch(group.group_epoch)
-        core.counts.consumer_rebalances += 1
+        groups.counts.consumer_rebalances += 1
         logger.info("group %r: new epoch %d: its regular expressions match other topics", group.group_id, group_epoch)
         records.append(epoch_record(group.group_id, group_epoch, metadata_hash))
         group.refresh_deadline = RefreshDeadline(now_ms + METADATA_REFRESH_INTERVAL_MS, group_epoch)
@@ -127,14 +127,14 @@ def _records_in_steps(core: GroupRegistry, event: RegularExpressionsDue, now_ms:
 
 
 def _matches(
-    core: GroupRegistry, event: RegularExpressionsDue, now_ms: int
+    groups: GroupRegistry, event: RegularExpressionsDue, now_ms: int
 ) -> Generator[list[CoordinatorRecord], None, dict[str, ResolvedRegularExpression]]:
     from .regular_expressions import matching  # RE2 comes with the first pattern
 
-    names = list(core.topics.names())
-    version = core.topics.version
+    names = list(groups.topics.names())
+    version = groups.topics.version
     resolved: dict[str, ResolvedRegularExpression] = {}
-    for pattern in sorted(event.patterns & core.consumer_groups[event.group_id].subscribed_regexes.keys()):
+    for pattern in sorted(event.patterns & groups.consumer[event.group_id].subscribed_regexes.keys()):
         found: set[str] = set()
         for start in range(0, len(names), NAMES_A_STEP):
             if start or resolved:
@@ -149,8 +149,8 @@ def _matches(
 
 
 def _hashed(
-    core: GroupRegistry, resolved: dict[str, ResolvedRegularExpression]
+    groups: GroupRegistry, resolved: dict[str, ResolvedRegularExpression]
 ) -> Generator[list[CoordinatorRecord], None, None]:
-    for one in resolved.values():
-        for _ in hash_topics(one.topics, core.topics):
+    for resolution in resolved.values():
+        for _ in hash_topics(resolution.topics, groups.topics):
             yield []

@@ -12,7 +12,7 @@ from odradek.protocol.common.steps import Steps
 from odradek.protocol.messages.group_records import GroupMetadataValue
 
 from ...metrics.coordinator_counts import GroupCounts
-from ..classic.registry import ClassicGroupRegistry
+from ..classic.group import ClassicGroup
 from ..config import GroupCoordinatorConfig
 from ..memory import GroupMemory
 from ..records import CoordinatorRecord, RecordsInSteps
@@ -40,19 +40,23 @@ INLINE_SIZE = 2_000
 ms at most."""
 
 
-class GroupRegistry(ClassicGroupRegistry):
-    """Groups by id: an id is in one of ``groups`` (classic), ``consumer_groups`` and ``unserved_groups``."""
+class GroupRegistry:
+    """Groups by id: an id is in one of ``classic``, ``consumer`` and ``unserved``."""
 
     __slots__ = (
         "assigning",
-        "consumer_groups",
+        "classic",
+        "config",
+        "consumer",
         "counts",
         "group_configs",
         "inline_size",
+        "memory",
+        "new_uuid",
         "resolving",
-        "stored_groups",
+        "stored",
         "topics",
-        "unserved_groups",
+        "unserved",
     )
 
     def __init__(
@@ -64,22 +68,26 @@ class GroupRegistry(ClassicGroupRegistry):
         group_configs: Callable[[str], Mapping[str, str]],
         counts: GroupCounts,
     ) -> None:
-        """``topics``: the topics that groups subscribe to. ``group_configs`` returns the configs of a group by its id.
+        """``new_uuid`` returns the text of a fresh UUID, for each new member id. ``topics``: the topics that groups
+        subscribe to. ``group_configs`` returns the configs of a group by its id.
 
-        ``counts`` is shared with the other partitions.
+        ``memory`` counts the bytes of the members. It and ``counts`` are shared with the other partitions.
         """
-        super().__init__(config, new_uuid, memory)
+        self.config = config
+        self.new_uuid = new_uuid
+        self.memory = memory
         self.topics = topics
         self.group_configs = group_configs
         self.counts = counts
         self.inline_size = INLINE_SIZE
         """The largest group whose target assignment a heartbeat computes (:func:`.large_assignments.is_large`)."""
-        self.consumer_groups: dict[str, ConsumerGroup] = {}
+        self.classic: dict[str, ClassicGroup] = {}
+        self.consumer: dict[str, ConsumerGroup] = {}
         self.resolving: dict[str, RecordsInSteps | None] = {}
         """The groups whose regular expressions are being resolved; None before the first step."""
         self.assigning: dict[str, AssignmentComputation] = {}
         """The target assignments of large consumer groups that are being computed."""
-        self.stored_groups: dict[str, GroupMetadataValue] = {}
+        self.stored: dict[str, GroupMetadataValue] = {}
         """The last record of each classic group."""
-        self.unserved_groups: dict[str, UnservedGroup] = {}
+        self.unserved: dict[str, UnservedGroup] = {}
         """Share and streams groups, whose records a Kafka has written to the log."""

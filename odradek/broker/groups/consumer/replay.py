@@ -35,21 +35,21 @@ from .registry import GroupRegistry
 logger = logging.getLogger(__name__)
 
 
-def replay(core: GroupRegistry, key: Any, value: Any) -> None:
+def replay(groups: GroupRegistry, key: Any, value: Any) -> None:
     """Replays a record of a consumer group; ``value`` None is a tombstone.
 
     Raises ProtocolError if the id belongs to another kind of group (``getOrMaybeCreatePersistedConsumerGroup``).
     """
-    group = core.consumer_groups.get(key.group_id)
+    group = groups.consumer.get(key.group_id)
     if group is None:
         if value is None:
             return
-        if key.group_id in core.stored_groups or key.group_id in core.unserved_groups:
+        if key.group_id in groups.stored or key.group_id in groups.unserved:
             raise ProtocolError(f"Group {key.group_id!r} is not a consumer group")
-        group = ConsumerGroup(key.group_id, core.memory)
-        core.consumer_groups[key.group_id] = group
+        group = ConsumerGroup(key.group_id, groups.memory)
+        groups.consumer[key.group_id] = group
         # A simple group, which was created by a commit, becomes this group.
-        core.groups.pop(key.group_id, None)
+        groups.classic.pop(key.group_id, None)
     match key:
         case ConsumerGroupCurrentMemberAssignmentKey():
             _replay_current(group, key.member_id, value)
@@ -67,7 +67,7 @@ def replay(core: GroupRegistry, key: Any, value: Any) -> None:
             group.assignment_timestamp_ms = 0 if value is None else value.assignment_timestamp
         case ConsumerGroupMetadataKey():
             if value is None:
-                core.consumer_groups.pop(key.group_id, None)
+                groups.consumer.pop(key.group_id, None)
             else:
                 group.group_epoch = value.epoch
                 group.metadata_hash = value.metadata_hash

@@ -9,19 +9,19 @@ from ...config.stored import served_value
 from .registry import GroupRegistry
 
 
-def session_timeout_ms(core: GroupRegistry, group_id: str) -> int:
+def session_timeout_ms(groups: GroupRegistry, group_id: str) -> int:
     """How long a member may send no heartbeat before it is removed (``consumer.session.timeout.ms``)."""
-    config = core.config
-    own = _own(core, group_id, "consumer.session.timeout.ms")
+    config = groups.config
+    own = _own(groups, group_id, "consumer.session.timeout.ms")
     if own is None:
         return config.group_consumer_session_timeout_ms
     return _within(own, config.group_consumer_min_session_timeout_ms, config.group_consumer_max_session_timeout_ms)
 
 
-def heartbeat_interval_ms(core: GroupRegistry, group_id: str) -> int:
+def heartbeat_interval_ms(groups: GroupRegistry, group_id: str) -> int:
     """The interval at which members shall send heartbeats (``consumer.heartbeat.interval.ms``)."""
-    config = core.config
-    own = _own(core, group_id, "consumer.heartbeat.interval.ms")
+    config = groups.config
+    own = _own(groups, group_id, "consumer.heartbeat.interval.ms")
     if own is None:
         return config.group_consumer_heartbeat_interval_ms
     return _within(
@@ -29,10 +29,10 @@ def heartbeat_interval_ms(core: GroupRegistry, group_id: str) -> int:
     )
 
 
-def assignment_interval_ms(core: GroupRegistry, group_id: str) -> int:
+def assignment_interval_ms(groups: GroupRegistry, group_id: str) -> int:
     """The shortest interval between target assignments (``consumer.assignment.interval.ms``)."""
-    config = core.config
-    own = _own(core, group_id, "consumer.assignment.interval.ms")
+    config = groups.config
+    own = _own(groups, group_id, "consumer.assignment.interval.ms")
     if own is None:
         return config.group_consumer_assignment_interval_ms
     return _within(
@@ -40,9 +40,9 @@ def assignment_interval_ms(core: GroupRegistry, group_id: str) -> int:
     )
 
 
-def _own(core: GroupRegistry, group_id: str, key: str) -> int | None:
+def _own(groups: GroupRegistry, group_id: str, key: str) -> int | None:
     """Returns the group's own value; None if it has none, or an invalid one."""
-    text = core.group_configs(group_id).get(key)
+    text = groups.group_configs(group_id).get(key)
     value = None if text is None else served_value(group_keys()[key], text)
     return value if isinstance(value, int) else None
 

@@ -43,7 +43,7 @@ def store_member(
 
 
 def update_regular_expression(
-    core: GroupRegistry,
+    groups: GroupRegistry,
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
@@ -70,7 +70,7 @@ def update_regular_expression(
         elif old:
             status = RegexStatus.UPDATED_AND_RESOLVED
     if is_new or group.subscribed_regexes:
-        resolve_when_due(core, group, group.regex_counts_with(member, updated), is_new, effects)
+        resolve_when_due(groups, group, group.regex_counts_with(member, updated), is_new, effects)
     return status
 
 
@@ -87,7 +87,7 @@ def validate_regular_expression(pattern: str) -> None:
 
 
 def update_subscription(
-    core: GroupRegistry,
+    groups: GroupRegistry,
     group: ConsumerGroup,
     bump: bool,
     member: ConsumerGroupMember,
@@ -98,11 +98,11 @@ def update_subscription(
     """Raises the group's epoch, with a record, if ``bump`` is True or the subscribed topics have changed. Returns the
     group's epoch."""
     topic_counts = group.topic_counts_with(member, updated)
-    metadata_hash = group_hash(topic_counts, core.topics)
+    metadata_hash = group_hash(topic_counts, groups.topics)
     group_epoch = group.group_epoch
     if bump or metadata_hash != group.metadata_hash:
         group_epoch = next_epoch(group_epoch)
-        core.counts.consumer_rebalances += 1
+        groups.counts.consumer_rebalances += 1
         logger.info("group %r: new epoch %d", group.group_id, group_epoch)
         records.append(epoch_record(group.group_id, group_epoch, metadata_hash))
     group.refresh_deadline = RefreshDeadline(now_ms + METADATA_REFRESH_INTERVAL_MS, group_epoch)

@@ -34,7 +34,7 @@ Target = tuple[int, Mapping[TopicId, frozenset[int]]]
 
 
 def update_target_assignment(
-    core: GroupRegistry,
+    groups: GroupRegistry,
     group: ConsumerGroup,
     group_epoch: int,
     member: ConsumerGroupMember,
@@ -48,18 +48,18 @@ def update_target_assignment(
     """
     now_ms = effects.now_ms
     present = group.assignment_epoch, group.target_of(updated.member_id, updated.instance_id)
-    if group.assignment_epoch >= group_epoch or not _is_due(core, group, now_ms):
+    if group.assignment_epoch >= group_epoch or not _is_due(groups, group, now_ms):
         return present
-    if is_under_way(core, group.group_id, now_ms):
+    if is_under_way(groups, group.group_id, now_ms):
         return present
-    if is_large(core, group, updated):
-        ask_for(core, group.group_id, effects)
+    if is_large(groups, group, updated):
+        ask_for(groups, group.group_id, effects)
         return present
-    name = group.preferred_assignor_with(member, updated) or core.config.group_consumer_assignors[0]
-    members = _specs_with(core, group, updated)
+    name = group.preferred_assignor_with(member, updated) or groups.config.group_consumer_assignors[0]
+    members = _specs_with(groups, group, updated)
     try:
         spec = GroupSpec(members, group.is_homogeneous_with(member, updated))
-        assignment = run_to_end(assignor_of(core, name)(spec, core.topics))
+        assignment = run_to_end(assignor_of(groups, name)(spec, groups.topics))
     except PartitionAssignorError as error:
         message = f"Failed to compute a new target assignment for epoch {group_epoch}: {error}"
         logger.error("group %r: %r", group.group_id, message)
@@ -69,13 +69,13 @@ def update_target_assignment(
     return group_epoch, assignment.get(updated.member_id, NO_ASSIGNMENT)
 
 
-def _is_due(core: GroupRegistry, group: ConsumerGroup, now_ms: int) -> bool:
+def _is_due(groups: GroupRegistry, group: ConsumerGroup, now_ms: int) -> bool:
     """Whether the interval since the last target assignment is over. True if the time of the last one is unknown."""
-    interval_ms = assignment_interval_ms(core, group.group_id)
+    interval_ms = assignment_interval_ms(groups, group.group_id)
     return not group.assignment_timestamp_ms or not interval_ms or now_ms >= group.assignment_timestamp_ms + interval_ms
 
 
-def _specs_with(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> dict[str, MemberSpec]:
+def _specs_with(groups: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> dict[str, MemberSpec]:
     """Returns the input of the assignor for all members and ``updated``, which replaces the member with its id or its
     instance id."""
     replaced = group.static_members.get(updated.instance_id) if updated.instance_id is not None else None
@@ -89,4 +89,4 @@ def _specs_with(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGrou
         if target is not None:
             targets[updated.member_id] = target
     members[updated.member_id] = updated
-    return run_to_end(member_specs(members, targets, SubscribedTopicIds(group, core.topics), core.topics))
+    return run_to_end(member_specs(members, targets, SubscribedTopicIds(group, groups.topics), groups.topics))

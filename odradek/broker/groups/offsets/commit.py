@@ -18,8 +18,7 @@ from odradek.protocol.messages.groups import (
 from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
 from ..effects import GroupEffects
 from ..unserved import SHARE_TYPE, UnservedGroup
-from .registry import OffsetRegistry
-from .store import offset_commit_record, offset_tombstone
+from .store import GroupsAndOffsets, offset_commit_record, offset_tombstone
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup
@@ -42,7 +41,7 @@ class TopicCommit:
 
 
 def commit_offsets(
-    core: OffsetRegistry,
+    core: GroupsAndOffsets,
     request: OffsetCommitRequest,
     topics: list[TopicCommit],
     api_version: int,
@@ -56,7 +55,7 @@ def commit_offsets(
     if request.retention_time_ms != NO_RETENTION:
         # The sum may exceed an int64. Java's long wraps then, and so does Kafka's answer.
         expire_timestamp_ms = (now_ms + request.retention_time_ms + 2**63) % 2**64 - 2**63
-    max_metadata = core.config.offset_metadata_max_bytes
+    max_metadata = core.groups.config.offset_metadata_max_bytes
     response_topics = []
     for topic in topics:
         responses = []
@@ -96,19 +95,19 @@ def commit_offsets(
 
 
 def _validate_commit(
-    core: OffsetRegistry, request: OffsetCommitRequest, api_version: int, effects: GroupEffects
+    core: GroupsAndOffsets, request: OffsetCommitRequest, api_version: int, effects: GroupEffects
 ) -> Callable[[bytes, int], None] | None:
     """Returns a check for each partition, or None if none is needed. Raises KafkaError."""
-    group = core.groups.get(request.group_id)
+    group = core.groups.classic.get(request.group_id)
     generation_id = request.generation_id_or_member_epoch
     if group is None:
-        consumer_group = core.consumer_groups.get(request.group_id)
+        consumer_group = core.groups.consumer.get(request.group_id)
         if consumer_group is not None:
             from ..consumer.offset_validation import validate_commit
 
             return validate_commit(consumer_group, request.member_id, generation_id, api_version)
-        if request.group_id in core.unserved_groups:
-            validate_unserved(core.unserved_groups[request.group_id], generation_id)
+        if request.group_id in core.groups.unserved:
+            validate_unserved(core.groups.unserved[request.group_id], generation_id)
             return None
         if generation_id < 0:
             # An administrator, or a consumer without a group: replaying the commit creates a simple group.
@@ -153,7 +152,7 @@ def validate_committer(group: ClassicGroup, member_id: str, group_instance_id: s
 
 
 def delete_offsets(
-    core: OffsetRegistry,
+    core: GroupsAndOffsets,
     group_id: str,
     topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic],
     effects: GroupEffects,
@@ -178,14 +177,14 @@ def delete_offsets(
     effects.response = OffsetDeleteResponse(topics=response_topics)
 
 
-def _group_to_delete_from(core: OffsetRegistry, group_id: str) -> Union[ClassicGroup, UnservedGroup, "ConsumerGroup"]:
-    unserved = core.unserved_groups.get(group_id)
+def _group_to_delete_from(core: GroupsAndOffsets, group_id: str) -> Union[ClassicGroup, UnservedGroup, "ConsumerGroup"]:
+    unserved = core.groups.unserved.get(group_id)
     if unserved is not None and unserved.group_type != SHARE_TYPE:
         return unserved
-    consumer_group = core.consumer_groups.get(group_id)
+    consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is not None:
         return consumer_group
-    group = core.groups.get(group_id)
+    group = core.groups.classic.get(group_id)
     if group is None or group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
     if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:

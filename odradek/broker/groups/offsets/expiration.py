@@ -23,8 +23,7 @@ from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
 from ..classic.records import group_tombstone
 from ..records import CoordinatorRecord
 from .partition_offsets import CommittedOffset
-from .registry import OffsetRegistry
-from .store import offset_tombstone
+from .store import GroupsAndOffsets, offset_tombstone
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup
@@ -44,7 +43,7 @@ class Expiration:
     """One search through all offsets of a partition of ``__consumer_offsets``, in steps of 0.5 ms. Offsets may be
     committed or deleted between steps."""
 
-    def __init__(self, core: OffsetRegistry, now_ms: int) -> None:
+    def __init__(self, core: GroupsAndOffsets, now_ms: int) -> None:
         self._core = core
         self._now_ms = now_ms
         self._records: list[CoordinatorRecord] = []
@@ -60,14 +59,14 @@ class Expiration:
 
     def _scan(self) -> Iterator[bool]:
         core = self._core
-        for group_id in list(core.groups):
-            group = core.groups.get(group_id)
+        for group_id in list(core.groups.classic):
+            group = core.groups.classic.get(group_id)
             if group is None:
                 continue
             if (yield from self._expire_offsets(group)) and group.state is GroupState.EMPTY:
                 self._records.append(group_tombstone(group_id))
-        for group_id in list(core.consumer_groups):
-            consumer_group = core.consumer_groups.get(group_id)
+        for group_id in list(core.groups.consumer):
+            consumer_group = core.groups.consumer.get(group_id)
             if consumer_group is None:
                 continue
             if (yield from self._expire_offsets(consumer_group)) and not consumer_group.members:
@@ -136,17 +135,17 @@ def _may_expire(group: AnyGroup) -> bool:
     return group.uses_consumer_protocol and group.subscribed_topics is not None and group.state is GroupState.STABLE
 
 
-def _is_expired(core: OffsetRegistry, group: AnyGroup, committed: CommittedOffset, now_ms: int) -> bool:
+def _is_expired(core: GroupsAndOffsets, group: AnyGroup, committed: CommittedOffset, now_ms: int) -> bool:
     if committed.expire_timestamp_ms != NO_TIMESTAMP:
         return now_ms >= committed.expire_timestamp_ms
     return _is_old(core, group, committed.commit_timestamp_ms, now_ms)
 
 
-def _is_old(core: OffsetRegistry, group: AnyGroup, commit_timestamp_ms: int, now_ms: int) -> bool:
+def _is_old(core: GroupsAndOffsets, group: AnyGroup, commit_timestamp_ms: int, now_ms: int) -> bool:
     """Whether an offset without an expiry time of its own has expired, by its commit time and its group's state."""
     since_ms = commit_timestamp_ms
     if isinstance(group, ClassicGroup):
         left_empty = group.protocol_type is not None and group.state is GroupState.EMPTY
         if left_empty and group.state_timestamp_ms != NO_TIMESTAMP:
             since_ms = group.state_timestamp_ms
-    return now_ms - since_ms >= core.config.offsets_retention_ms
+    return now_ms - since_ms >= core.groups.config.offsets_retention_ms

@@ -12,8 +12,7 @@ from odradek.protocol.messages.groups import OffsetFetchResponse
 from ..classic.group import GroupState
 from ..unserved import STREAMS_TYPE
 from .partition_offsets import CommittedOffset
-from .registry import OffsetRegistry
-from .store import ZERO_UUID, TopicOffsets
+from .store import ZERO_UUID, GroupsAndOffsets, TopicOffsets
 
 NO_OFFSET = -1
 NO_LEADER_EPOCH = -1
@@ -34,13 +33,13 @@ class TopicFetch:
         self.partition_indexes = partition_indexes
 
 
-def validate_fetch(core: OffsetRegistry, group_id: str, member_id: str | None, member_epoch: int) -> None:
+def validate_fetch(core: GroupsAndOffsets, group_id: str, member_id: str | None, member_epoch: int) -> None:
     """Raises KafkaError if the sender names a member of a consumer group that does not exist, or with a wrong epoch
     (KIP-848)."""
-    unserved = core.unserved_groups.get(group_id)
+    unserved = core.groups.unserved.get(group_id)
     if unserved is not None and unserved.group_type == STREAMS_TYPE and member_id and member_id not in unserved.members:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-    consumer_group = core.consumer_groups.get(group_id)
+    consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is not None and (member_id is not None or member_epoch >= 0):
         from ..consumer.offset_validation import validate_fetch as validate_member
 
@@ -48,7 +47,7 @@ def validate_fetch(core: OffsetRegistry, group_id: str, member_id: str | None, m
 
 
 def fetch_offsets(
-    core: OffsetRegistry, group_id: str, topics: list[TopicFetch], require_stable: bool
+    core: GroupsAndOffsets, group_id: str, topics: list[TopicFetch], require_stable: bool
 ) -> Generator[None, None, list[FetchedTopic]]:
     """Returns the requested offsets, in steps. Each step reads the offsets as they are then.
 
@@ -73,7 +72,7 @@ def fetch_offsets(
 
 
 def _fetch_portion(
-    core: OffsetRegistry, group_id: str, topic: TopicFetch, indexes: list[int], require_stable: bool
+    core: GroupsAndOffsets, group_id: str, topic: TopicFetch, indexes: list[int], require_stable: bool
 ) -> list[FetchedPartition]:
     offsets: Mapping[int, CommittedOffset] = _offsets_of(core, group_id).get(topic.name, {})
     return [
@@ -87,7 +86,7 @@ def _fetch_portion(
 
 
 def fetch_all_offsets(
-    core: OffsetRegistry, group_id: str, require_stable: bool
+    core: GroupsAndOffsets, group_id: str, require_stable: bool
 ) -> Generator[None, None, list[FetchedTopic]]:
     """Returns the offsets of all partitions that the group has committed when this begins, in steps. The caller adds
     the topic ids."""
@@ -98,11 +97,11 @@ def fetch_all_offsets(
     return fetched
 
 
-def _offsets_of(core: OffsetRegistry, group_id: str) -> TopicOffsets:
-    if group_id in core.unserved_groups:
+def _offsets_of(core: GroupsAndOffsets, group_id: str) -> TopicOffsets:
+    if group_id in core.groups.unserved:
         return core.offsets.topics_of(group_id)
-    group = core.groups.get(group_id)
-    if (group is None or group.state is GroupState.DEAD) and group_id not in core.consumer_groups:
+    group = core.groups.classic.get(group_id)
+    if (group is None or group.state is GroupState.DEAD) and group_id not in core.groups.consumer:
         return {}
     return core.offsets.topics_of(group_id)
 

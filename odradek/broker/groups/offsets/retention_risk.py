@@ -88,7 +88,7 @@ def groups_at_risk(
         key = topic, partition
         if offset < log_start_offsets.get(key, 0):
             continue
-        removal = next((one for one in removals.get(key, ()) if offset < one.end_offset), None)
+        removal = next((candidate for candidate in removals.get(key, ()) if offset < candidate.end_offset), None)
         if removal is not None:
             found.append(GroupAtRisk(group_id, topic, partition, offset, removal))
     return found

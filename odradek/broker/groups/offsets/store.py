@@ -8,9 +8,11 @@ Source: ``OffsetMetadataManager``.
 
 from collections.abc import Iterator
 from itertools import chain
+from typing import Protocol
 
 from odradek.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 
+from ..consumer.registry import GroupRegistry
 from ..records import (
     NO_TIMESTAMP,
     OFFSET_COMMIT_VALUE_VERSION,
@@ -197,3 +199,15 @@ def _remove(by_group: dict[str, TopicOffsets], group_id: str, topic: str, partit
         del topics[topic]
         if not topics:
             del by_group[group_id]
+
+
+class GroupsAndOffsets(Protocol):
+    """The groups of one partition of ``__consumer_offsets``, and the offsets that were committed for them."""
+
+    @property
+    def groups(self) -> GroupRegistry:
+        """The groups."""
+
+    @property
+    def offsets(self) -> OffsetStore:
+        """The committed offsets."""

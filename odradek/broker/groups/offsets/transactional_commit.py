@@ -11,8 +11,7 @@ from ...coordinator.effects import OpenTransaction
 from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
 from ..effects import GroupEffects
 from .commit import validate_unserved
-from .registry import OffsetRegistry
-from .store import offset_commit_record
+from .store import GroupsAndOffsets, offset_commit_record
 
 TxnOffsetCommitResponseTopic = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
 PartitionResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
@@ -32,14 +31,14 @@ class TransactionalTopicCommit:
 
 
 def commit_transactional_offsets(
-    core: OffsetRegistry,
+    core: GroupsAndOffsets,
     request: TxnOffsetCommitRequest,
     topics: list[TransactionalTopicCommit],
     effects: GroupEffects,
 ) -> None:
     """Stores the offsets as part of the producer's transaction. Raises KafkaError if the sender may not commit."""
-    group = core.groups.get(request.group_id)
-    consumer_group = core.consumer_groups.get(request.group_id)
+    group = core.groups.classic.get(request.group_id)
+    consumer_group = core.groups.consumer.get(request.group_id)
     validate_partition = None
     if consumer_group is not None:
         from ..consumer.offset_validation import validate_transactional_commit
@@ -49,8 +48,8 @@ def commit_transactional_offsets(
         )
     elif group is not None:
         _validate_committer(group, request)
-    elif request.group_id in core.unserved_groups:
-        validate_unserved(core.unserved_groups[request.group_id], request.generation_id)
+    elif request.group_id in core.groups.unserved:
+        validate_unserved(core.groups.unserved[request.group_id], request.generation_id)
     elif request.generation_id >= 0:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
     if validate_partition is not None:
@@ -62,7 +61,7 @@ def commit_transactional_offsets(
     effects.response = TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(
-                topic.name, [_commit(core, request, topic, one, effects) for one in topic.partitions]
+                topic.name, [_commit(core, request, topic, partition, effects) for partition in topic.partitions]
             )
             for topic in topics
         ]
@@ -71,7 +70,7 @@ def commit_transactional_offsets(
 
 
 def _commit(
-    core: OffsetRegistry,
+    core: GroupsAndOffsets,
     request: TxnOffsetCommitRequest,
     topic: TransactionalTopicCommit,
     partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition,
@@ -92,8 +91,8 @@ def _commit(
     return PartitionResponse(partition.partition_index)
 
 
-def _is_too_large(core: OffsetRegistry, partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition) -> bool:
-    return len(partition.committed_metadata or "") > core.config.offset_metadata_max_bytes
+def _is_too_large(core: GroupsAndOffsets, partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition) -> bool:
+    return len(partition.committed_metadata or "") > core.groups.config.offset_metadata_max_bytes
 
 
 def _validate_committer(group: ClassicGroup, request: TxnOffsetCommitRequest) -> None:

@@ -123,7 +123,7 @@ def _check_dynamic_configs(image: MetadataImage, name: str, configs: Mapping[str
         controller.endpoints_under(others.pop(ADVERTISED))  # raises if this node can't change its addresses to these
     validate_broker_configs(others, per_broker=bool(name))
     _check_cordoned(configs, controller)
-    layers = [image.config_of(ResourceType.BROKER, of) for of in ("", str(controller.node_id))]
+    layers = [*image.broker_config_layers(controller.node_id)]
     current = controller.config.with_dynamic(*layers)
     layers[bool(name)] = configs
     validate_resizes(current, controller.config.with_dynamic(*layers))

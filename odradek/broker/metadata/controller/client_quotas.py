@@ -63,7 +63,7 @@ def named(alteration: Alteration) -> dict[str, str | None]:
     """Entity type -> name, in the order in which Kafka checks them: that of Java's HashMap. If a type is named twice,
     the last name counts.
     """
-    names = {one.entity_type: one.entity_name for one in alteration.entity}
+    names = {part.entity_type: part.entity_name for part in alteration.entity}
     return {kind: names[kind] for kind in _hash_order(names, len(alteration.entity))}
 
 

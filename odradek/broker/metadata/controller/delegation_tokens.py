@@ -89,13 +89,13 @@ def create_token(
         lifetime_ms = min(lifetime_ms, request.max_lifetime_ms)
     max_ms = _later(now_ms, lifetime_ms)
     expiry_ms = min(max_ms, _later(now_ms, settings.renew_lifetime_ms))
-    renewers = [Principal(one.principal_type, one.principal_name) for one in request.renewers or ()]
+    renewers = [Principal(renewer.principal_type, renewer.principal_name) for renewer in request.renewers or ()]
     if any(renewer.type != USER_TYPE for renewer in renewers):
         response.error_code = ErrorCode.INVALID_PRINCIPAL_TYPE
         return Decision(response)
     token_id = uuid_text(controller.random_uuid())
     token = DelegationToken(
-        token_id, str(owner), requester, tuple(str(one) for one in renewers), now_ms, max_ms, expiry_ms
+        token_id, str(owner), requester, tuple(str(renewer) for renewer in renewers), now_ms, max_ms, expiry_ms
     )
     response.issue_timestamp_ms, response.expiry_timestamp_ms, response.max_timestamp_ms = now_ms, expiry_ms, max_ms
     response.token_id, response.hmac = token_id, hmacs.hmac_of(token_id)

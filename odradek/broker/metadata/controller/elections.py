@@ -94,14 +94,14 @@ def leave_partition(
     """The record that removes a broker from a partition's ISR and leadership, and names another leader or none
     (``generateLeaderAndIsrUpdates``).
     """
-    isr = [one for one in partition.isr if one != node_id]
+    isr = [replica for replica in partition.isr if replica != node_id]
     has_elr = image.features.get("eligible.leader.replicas.version", 0) > 0
     candidates = [*isr, *partition.eligible_leader_replicas]
     leader = next(
         (
-            one
-            for one in (partition.leader, *partition.replicas)
-            if one in candidates and one != node_id and electable(image, partition, one)
+            replica
+            for replica in (partition.leader, *partition.replicas)
+            if replica in candidates and replica != node_id and electable(image, partition, replica)
         ),
         NO_LEADER,
     )

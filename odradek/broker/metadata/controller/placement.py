@@ -44,8 +44,8 @@ class Placer:
 
         Raises KafkaError INVALID_REPLICATION_FACTOR with the sentences of Kafka's placer.
         """
-        brokers = {one: broker for one, broker in self._image.brokers.items() if not broker.is_cordoned}
-        usable = sorted(one for one in brokers if not brokers[one].fenced)
+        brokers = {broker_id: broker for broker_id, broker in self._image.brokers.items() if not broker.is_cordoned}
+        usable = sorted(broker_id for broker_id in brokers if not brokers[broker_id].fenced)
         if not usable:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -57,7 +57,7 @@ class Placer:
                 f"The target replication factor of {replication_factor} cannot be reached because only "
                 f"{len(brokers)} broker(s) are registered or some brokers have all their log directories cordoned.",
             )
-        fenced = sorted(one for one in brokers if brokers[one].fenced)
+        fenced = sorted(broker_id for broker_id in brokers if brokers[broker_id].fenced)
         placed = []
         for index in range(first_index, first_index + count):
             if not index % PLACED_A_STEP:
@@ -124,7 +124,7 @@ class Placer:
             return DIRECTORY_UNASSIGNED
         if len(candidates) == 1:
             return candidates[0]
-        chosen = min(candidates, key=lambda one: (self._shortage_in(one), self._chosen.get(one, 0)))
+        chosen = min(candidates, key=lambda directory: (self._shortage_in(directory), self._chosen.get(directory, 0)))
         self._chosen[chosen] = self._chosen.get(chosen, 0) + 1
         return chosen
 

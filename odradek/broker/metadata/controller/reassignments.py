@@ -108,7 +108,7 @@ def _cancel(change: "PartitionChange", unclean: bool) -> PartitionChangeRecord |
     if not partition.is_reassigning:
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     change.replicas = [replica for replica in partition.replicas if replica not in partition.adding_replicas]
-    change.isr = [one for one in partition.isr if one not in partition.adding_replicas]
+    change.isr = [replica for replica in partition.isr if replica not in partition.adding_replicas]
     if not change.isr:
         if not unclean:
             raise KafkaError(
@@ -138,7 +138,7 @@ class PartitionChange:
     def complete_if_possible(self) -> None:
         """Ends the reassignment if all remaining replicas are in sync (``maybeCompleteReassignment``)."""
         staying = [replica for replica in self.replicas if replica not in self.removing]
-        in_sync = [one for one in self.isr if one not in self.removing]
+        in_sync = [replica for replica in self.isr if replica not in self.removing]
         if in_sync and staying and set(staying) <= set(in_sync):
             self.replicas, self.isr = staying, in_sync
             self.removing, self.adding = [], []
@@ -169,9 +169,9 @@ class PartitionChange:
 
     def _leader(self) -> int:
         """The present leader if it may stay, else the first replica that is in sync and online."""
-        for one in (self.partition.leader, *self.replicas):
-            if one in self.isr and one in self.replicas and electable(self._image, self.partition, one):
-                return one
+        for replica in (self.partition.leader, *self.replicas):
+            if replica in self.isr and replica in self.replicas and electable(self._image, self.partition, replica):
+                return replica
         return NO_LEADER
 
     def _directories(self) -> list[bytes] | None:

@@ -82,7 +82,7 @@ def readdressed_record(image: MetadataImage, controller: Controller, advertised:
 
     The epoch stays, as in a registration that Kafka's controller repeats for the same incarnation of a broker.
     """
-    endpoints = {one.name: one for one in controller.endpoints_under(advertised)}
+    endpoints = {endpoint.name: endpoint for endpoint in controller.endpoints_under(advertised)}
     return broker_record(image.brokers[controller.node_id]._replace(endpoints=endpoints), image.metadata_version)
 
 

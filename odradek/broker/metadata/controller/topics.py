@@ -161,8 +161,7 @@ def _effective_configs(image: MetadataImage, overrides: dict[str, str], controll
     """The configs of a topic with these overrides, with the source of each. Unlike in DescribeConfigs, the source is
     the first layer that sets any synonym of the key (KafkaConfigSchema.resolveEffectiveTopicConfig).
     """
-    node = image.config_of(ResourceType.BROKER, str(controller.node_id))
-    cluster = image.config_of(ResourceType.BROKER, "")
+    cluster, node = image.broker_config_layers(controller.node_id)
     layers = (
         (ConfigSource.DYNAMIC_BROKER_CONFIG, node),
         (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, cluster),

@@ -264,6 +264,14 @@ class MetadataImage:
         """The configs set for a resource; may be empty."""
         return self.configs.get((resource_type, name), {})
 
+    def broker_configs(self, node_id: int) -> Mapping[str, str]:
+        """The dynamic configs of one broker."""
+        return self.config_of(ResourceType.BROKER, str(node_id))
+
+    def broker_config_layers(self, node_id: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """The dynamic configs of all brokers, then those of one broker, which override them."""
+        return self.config_of(ResourceType.BROKER, ""), self.broker_configs(node_id)
+
     def partition(self, topic: str, index: int) -> PartitionImage | None:
         """One partition, or None."""
         found = self.topics_by_name.get(topic)

@@ -97,7 +97,7 @@ def _producer_ids(image: MetadataImage, record: records.ProducerIdsRecord, delta
 
 
 def _client_quota(image: MetadataImage, record: records.ClientQuotaRecord, delta: MetadataDelta) -> None:
-    entity: ClientQuotaEntity = tuple(sorted((one.entity_type, one.entity_name) for one in record.entity))
+    entity: ClientQuotaEntity = tuple(sorted((part.entity_type, part.entity_name) for part in record.entity))
     image.own("client_quotas")
     delta.changed_client_quotas[entity] = None
     quotas = image.client_quotas[entity] = dict(image.client_quotas.get(entity, {}))  # a view may hold the old one

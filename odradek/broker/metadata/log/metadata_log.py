@@ -141,7 +141,7 @@ class MetadataLog:
             now_ms=now_ms,
             files=files,
             # The log was synced before a snapshot was taken, in Kafka, too.
-            recovery_point=max((one.end_offset for one in ids_in(path, files)), default=0),
+            recovery_point=max((snapshot.end_offset for snapshot in ids_in(path, files)), default=0),
             # As in Kafka: the part after the latest snapshot is always checked. It is small.
             clean_shutdown=False,
             topic_id=METADATA_TOPIC_ID,
@@ -165,7 +165,7 @@ class MetadataLog:
         latest = snapshots.latest
         if latest is not None and latest.end_offset > log.log_end_offset:
             # A snapshot may be ahead of the log if the log lost its unsynced end (truncateToLatestSnapshot).
-            log.truncate_fully_and_start_at(latest.end_offset)
+            log.removal.truncate_fully_and_start_at(latest.end_offset)
             snapshots.delete_before(latest, now_ms)
         return cls(log, snapshots, files, keys, _read_state(files, path / QUORUM_STATE))
 
@@ -364,7 +364,7 @@ class MetadataLog:
             self._snapshots.delete_before(following, now_ms)
 
     def _retention_size_breach(self) -> str | None:
-        size = self._log.size_in_bytes + sum(map(self._snapshots.size, self._snapshots.ids))
+        size = self._log.segments.size_in_bytes + sum(map(self._snapshots.size, self._snapshots.ids))
         limit = self._config.retention_bytes
         return f"log and snapshots have {size} bytes, more than {limit}" if 0 <= limit < size else None
 

@@ -29,12 +29,12 @@ class ObserverLog(MetadataLog):
         """
         end = sum(header.size_in_bytes for _, header in iterate_headers(records))
         if end:
-            self._log.append_as_follower(records[:end], now_ms)
+            self._log.appender.append_as_follower(records[:end], now_ms)
             self.bytes_since_snapshot += end
 
     def truncate_to(self, offset: int) -> None:
         """Removes the records that the leader does not have. Raises KafkaError."""
-        self._log.truncate_to(offset)
+        self._log.removal.truncate_to(offset)
 
     def committed(self, offset: int, high_watermark: int) -> Iterator[LoadedRecord]:
         """The records from ``offset`` to the high watermark. Those of an open transaction are returned after its end.
@@ -101,7 +101,7 @@ class ObserverLog(MetadataLog):
         self._take_control_records(snapshot)
         self._last_epoch = snapshot_id.epoch
         if snapshot_id.end_offset > self.log_end_offset or snapshot_id.epoch != self.last_epoch:
-            self._log.truncate_fully_and_start_at(snapshot_id.end_offset)
+            self._log.removal.truncate_fully_and_start_at(snapshot_id.end_offset)
             self._snapshots.delete_before(snapshot_id, now_ms)
         self.bytes_since_snapshot = 0
         self.__dict__.pop("_reader", None)

@@ -45,7 +45,7 @@ def ids_in(directory: Path, files: Files) -> list[SnapshotId]:
     if not files.exists(directory):
         return []
     found = (_NAME.fullmatch(entry.name) for entry in files.list(directory))
-    return sorted(SnapshotId(int(one[1]), int(one[2])) for one in found if one and one[3] == SNAPSHOT_SUFFIX)
+    return sorted(SnapshotId(int(match[1]), int(match[2])) for match in found if match and match[3] == SNAPSHOT_SUFFIX)
 
 
 class SnapshotFiles:
@@ -72,7 +72,7 @@ class SnapshotFiles:
                 continue
             if match[3] != SNAPSHOT_SUFFIX or int(match[1]) < log_start_offset:
                 unneeded.append(directory / entry.name)
-        found.ids = [one for one in ids_in(directory, files) if one.end_offset >= log_start_offset]
+        found.ids = [snapshot for snapshot in ids_in(directory, files) if snapshot.end_offset >= log_start_offset]
         if found.ids or not log_start_offset:
             for path in unneeded:
                 logger.info("%s: removed, because it is not needed", path)
@@ -138,7 +138,7 @@ class SnapshotFiles:
 
     def delete_before(self, kept: SnapshotId, now_ms: int) -> list[SnapshotId]:
         """Marks the snapshots before ``kept`` as deleted. Their files are removed after a minute. Returns their ids."""
-        unneeded = [one for one in self.ids if one < kept]
+        unneeded = [snapshot for snapshot in self.ids if snapshot < kept]
         for snapshot_id in unneeded:
             path = self.path(snapshot_id)
             target = path.with_name(path.name.removesuffix(SNAPSHOT_SUFFIX) + DELETED_SUFFIX)

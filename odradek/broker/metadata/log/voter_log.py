@@ -29,8 +29,8 @@ class VoterLog(MetadataLog):
         self._state = QuorumState(node_id, epoch, data_version=min(self.kraft_version, 1))
         self._files.write_file(self._log.directory / QUORUM_STATE, self._state.to_json())
         batch = leader_change_batch(node_id, epoch, self._log.log_end_offset, now_ms)
-        self._log.append_as_follower(batch, now_ms)
-        self._log.flush()
+        self._log.appender.append_as_follower(batch, now_ms)
+        self._log.flusher.flush()
 
     def append(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> Steps[int]:
         """Appends records in one batch (or several, if one can't hold them), and flushes. Returns the first offset.
@@ -45,13 +45,13 @@ class VoterLog(MetadataLog):
             for builder in builders:
                 builder.move_to(self._log.log_end_offset)
                 batch = builder.build()
-                self._log.append_as_follower(batch, now_ms)
+                self._log.appender.append_as_follower(batch, now_ms)
                 size += len(batch)
         except KafkaError:
             if size:
-                self._log.truncate_to(first_offset)
+                self._log.removal.truncate_to(first_offset)
             raise
-        self._log.flush()
+        self._log.flusher.flush()
         self.bytes_since_snapshot += size
         return first_offset
 

@@ -122,7 +122,7 @@ class FollowedMetadata(PublishedMetadata):
         def contradiction(problem: str) -> MetadataLogError:
             return self.log.contradiction(-1 if runs.last is None else runs.last.offset, problem)
 
-        records = ((one.message, one.version) for one in runs.next(delta))
+        records = ((record.message, record.version) for record in runs.next(delta))
         try:
             yield from self._replayed(records, delta, position, self._preparers, contradiction)
         except KafkaError as error:

@@ -82,7 +82,7 @@ class DirectoryAssignments:
         """Sets the directories that refuse clients' records. Queue what this broker leads in them, and what it has
         handed over."""
         have_room = self.full - directory_ids
-        for replica in [one for one, lies_in in self._stuck.items() if lies_in in have_room]:
+        for replica in [key for key, lies_in in self._stuck.items() if lies_in in have_room]:
             del self._stuck[replica]
         self.full = directory_ids
 

@@ -78,7 +78,7 @@ class KnownControllers:
         """The active controller; while it is not known, each configured one in turn, without the one that hangs."""
         turn = self._next % len(self._bootstrap)
         in_turn = [*self._bootstrap[turn:], *self._bootstrap[:turn]]
-        return self.active or next((one for one in in_turn if one != self._silent), in_turn[0])
+        return self.active or next((address for address in in_turn if address != self._silent), in_turn[0])
 
     def take_leader(self, leader_id: int, leader_epoch: int, said_by: Address | None = None) -> bool:
         """Notes the leader that a controller names (-1: none now). Returns whether that is news."""

@@ -139,7 +139,7 @@ class MetadataObserver:
             )
         if response.error_code:
             return _refused(response.error_code)
-        partition = next((one for topic in response.responses for one in topic.partitions), None)
+        partition = next((each for topic in response.responses for each in topic.partitions), None)
         if partition is None:
             return Retry(RETRY_MS, "the answer lacks the metadata partition")
         leader = partition.current_leader
@@ -186,7 +186,7 @@ class MetadataObserver:
         """The step that a FetchSnapshot response asks for. ``said_by``: the controller that has sent it."""
         for node in response.node_endpoints:
             self._controllers.take_address(node.node_id, Address(node.host, node.port))
-        partition = next((one for topic in response.topics for one in topic.partitions), None)
+        partition = next((each for topic in response.topics for each in topic.partitions), None)
         if response.error_code or partition is None:
             self._snapshot = None
             return _refused(response.error_code)

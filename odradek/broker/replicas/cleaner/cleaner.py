@@ -91,7 +91,7 @@ class LogCleaner:
                     looks = 0
                     await asyncio.sleep(0)
                 looks += 1
-                if not log.config.is_compacted or log.failure is not None or directory.failure is not None:
+                if not log.config.is_compacted or log.health.failure is not None or directory.failure is not None:
                     continue
                 if directory.logs.get(key) is log:
                     looks += self._others_a_step // LOGS_A_STEP
@@ -106,7 +106,7 @@ class LogCleaner:
             await asyncio.wait(self._rounds, return_when=asyncio.FIRST_COMPLETED)
         for directory in self._directories:
             log = directory.logs.get(key)
-            if log is not None and log.config.is_compacted and log.failure is None and len(log.segments) > 1:
+            if log is not None and log.config.is_compacted and log.health.failure is None and len(log.segments) > 1:
                 await self._start_round(directory, log, self._inspect_log(directory, key, log, self._clock_ms()))
 
     async def _begin_rounds(self) -> None:
@@ -293,7 +293,7 @@ class LogCleaner:
         """Whether retention may run on a log. Asked again in each turn of the event loop, because the log may have been
         deleted, or its cleaning may have begun, since the last one.
         """
-        if not log.is_open or log.failure is not None or key in self.state.in_progress:
+        if not log.health.is_open or log.health.failure is not None or key in self.state.in_progress:
             return False
         return log.config.is_deleted or log.segments.first.base_offset < log.log_start_offset
 

@@ -291,7 +291,10 @@ class DiskWatch:
 
     async def _remove_deleted(self) -> int:
         """Removes all deleted files, on a thread: a file of 1 GB takes up to 200 ms. Returns how many."""
-        due = [(one, await self._in_slices(one.collect_deleted(FAR_FUTURE_MS))) for one in self._online()]
+        due = [
+            (log_directory, await self._in_slices(log_directory.collect_deleted(FAR_FUTURE_MS)))
+            for log_directory in self._online()
+        ]
         if not any(len(removals) for _, removals in due):
             return 0
         assert self._loop is not None
@@ -365,7 +368,7 @@ class DiskWatch:
             return
         if SpaceState.FULL in (state, before):
             self._refuses_in(
-                {one.directory.directory_id for one in self._watched if one.state is SpaceState.FULL},
+                {each.directory.directory_id for each in self._watched if each.state is SpaceState.FULL},
             )
         path = watched.directory.path
         if state is SpaceState.FULL:

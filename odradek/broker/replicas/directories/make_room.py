@@ -33,8 +33,8 @@ def size_steps(logs: Iterable[Log]) -> Steps[int]:
     """The bytes of the files of all logs that have not failed."""
     total = 0
     for number, log in enumerate(list(logs), 1):
-        if log.failure is None:
-            total += log.size_in_bytes
+        if log.health.failure is None:
+            total += log.segments.size_in_bytes
         if number % LOGS_A_STEP == 0:
             yield
     return total
@@ -61,7 +61,11 @@ def oldest_steps(logs: Sequence[Log], excess: int) -> Steps[dict[Log, int]]:
     for number, log in enumerate(logs, 1):
         if number % LOGS_A_STEP == 0:
             yield
-        if log.failure is not None or log.config.cleanup_policy != {"delete"} or log.directory.name.startswith("__"):
+        if (
+            log.health.failure is not None
+            or log.config.cleanup_policy != {"delete"}
+            or log.directory.name.startswith("__")
+        ):
             continue
         segments = [segment for segment in log.segments if segment.size]
         candidates[log] = sizes = []
@@ -77,7 +81,7 @@ def oldest_steps(logs: Sequence[Log], excess: int) -> Steps[dict[Log, int]]:
 def removal_steps(chosen: Mapping[Log, int], cap: int, clock_ms: Clock) -> Steps[None]:
     """Removes the records that `oldest_steps` has chosen. A failing log is logged, and the others continue."""
     for log, end in chosen.items():
-        if log.failure is not None or not log.is_open:
+        if log.health.failure is not None or not log.health.is_open:
             continue
         try:
             yield from _remove_before(log, end, cap, clock_ms)

@@ -80,7 +80,7 @@ class Copy:
     @property
     def waits_for_room(self) -> bool:
         """Whether to fetch nothing, because the last records did not fit and the disk is still full."""
-        self._waits_for_room = self._waits_for_room and self.log.refuses_clients
+        self._waits_for_room = self._waits_for_room and self.log.health.refuses_clients
         return self._waits_for_room
 
     def request(self) -> FetchRequest.FetchPartition:
@@ -90,9 +90,9 @@ class Copy:
     def append(self, step: AppendToCopy, now_ms: int) -> None:
         """Appends what a leader sent, then follows its high watermark and log start. Raises KafkaError."""
         log = self.log
-        log.finish_pending()  # a truncation that found no descriptor, also if the leader has no news
+        log.appender.finish_pending()  # a truncation that found no descriptor, also if the leader has no news
         for records in _pieces(step.records, log.config.segment_bytes):
-            log.append_as_follower(records, now_ms)
+            log.appender.append_as_follower(records, now_ms)
             self._unseen.appended(log.log_end_offset, len(records))
         if step.records and log.offsets.wants_sync:
             self._group_commit.appended(log)
@@ -121,23 +121,23 @@ class Copy:
             )
         else:
             logger.info("%s: truncating to offset %d, where the leader's log differs", self.name, step.offset)
-        pending = log.begin_truncation(step.offset)
+        pending = log.removal.begin_truncation(step.offset)
         self._changed()
         if pending is not None:
             await _write(pending)
             for _ in pending.rebuilding():
                 await asyncio.sleep(0)
-            log.complete_truncation(pending, step.offset)
+            log.removal.complete_truncation(pending, step.offset)
 
     async def truncate_fully(self, step: TruncateFully) -> None:
         """Empties the copy, and starts it again at the leader's log start offset. Raises KafkaError."""
         logger.warning("%s: starting again at offset %d, the start of the leader's log", self.name, step.offset)
         start = self.log.log_start_offset
-        pending = self.log.begin_truncation(start)
+        pending = self.log.removal.begin_truncation(start)
         if pending is not None:
             await _write(pending)
-            self.log.complete_truncation(pending, start)
-        self.log.truncate_fully_and_start_at(step.offset)  # fast: only one short segment is left by now
+            self.log.removal.complete_truncation(pending, start)
+        self.log.removal.truncate_fully_and_start_at(step.offset)  # fast: only one short segment is left by now
         self.log.offsets.set_high_watermark(step.offset)
         self._changed()
 

@@ -117,7 +117,11 @@ class FetchSessionHandler:
             return f"it answers {extra} partitions that are not in the session"
         if not self.is_full:
             return None
-        answered = {(topic.topic_id, one.partition_index) for topic in response.responses for one in topic.partitions}
+        answered = {
+            (topic.topic_id, partition.partition_index)
+            for topic in response.responses
+            for partition in topic.partitions
+        }
         missing = len(known) - len(answered)
         if missing:
             return f"{missing} partitions are missing from the answer to a full request"

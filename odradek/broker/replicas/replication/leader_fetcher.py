@@ -353,7 +353,7 @@ class LeaderFetcher:
         elif is_passing(error):  # no space: it is fetched again later, and the log directory logs what to do
             self._no_space.complain(error)
             partition.pause(monotonic_ms(), self._settings.backoff_ms)
-            if copy.log.refuses_clients:
+            if copy.log.health.refuses_clients:
                 copy.wait_for_room()
                 self._stuck.append(copy)
                 self._out_of_space(copy)
@@ -411,8 +411,8 @@ class LeaderFetcher:
             response = await self._client.send(request, ListOffsetsResponse, self._settings.timeout_ms / 1000)
         except NodeUnavailableError as error:
             return Fail(f"ListOffsets: {error}")
-        answers = [(found.name, one) for found in response.topics for one in found.partitions]
-        if [(name, one.partition_index) for name, one in answers] != [(copy.topic, index)]:
+        answers = [(found.name, answered) for found in response.topics for answered in found.partitions]
+        if [(name, answered.partition_index) for name, answered in answers] != [(copy.topic, index)]:
             return Fail(f"ListOffsets was answered with {len(answers)} partitions, not with this one alone")
         answer = answers[0][1]
         return Fail(f"ListOffsets: {error_name(answer.error_code)}") if answer.error_code else answer.offset

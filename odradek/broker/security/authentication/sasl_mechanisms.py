@@ -40,18 +40,18 @@ def mechanisms_of(
     for OAUTHBEARER can't be read.
     """
     made: dict[str, Callable[[], SaslExchange]] = {}
-    for one in settings.mechanisms:
-        if one.name == "PLAIN":
-            made[one.name] = _plain(config, listener, one)
-        elif one.oauthbearer is not None:
+    for enabled in settings.mechanisms:
+        if enabled.name == "PLAIN":
+            made[enabled.name] = _plain(config, listener, enabled)
+        elif enabled.oauthbearer is not None:
             from .bearer_tokens import validation_of
             from .oauthbearer import OAuthBearerExchange  # few brokers need it
 
-            made[one.name] = partial(OAuthBearerExchange, validation_of(one.oauthbearer))
+            made[enabled.name] = partial(OAuthBearerExchange, validation_of(enabled.oauthbearer))
         else:
-            mechanism = scram.MECHANISMS[one.name]
+            mechanism = scram.MECHANISMS[enabled.name]
             accounts = ImageAccounts(mechanism, image, token_hmacs, decoys)
-            made[one.name] = partial(ScramExchange, mechanism, accounts, random_text)
+            made[enabled.name] = partial(ScramExchange, mechanism, accounts, random_text)
     return made
 
 

@@ -109,7 +109,7 @@ class ScramDecoys:
         common = self._common.get(mechanism.type)
         if common is None:
             counts = self._counts.get(mechanism.type) or Counter({KAFKAS_FORM: 1})
-            found = nlargest(FORMS_MAX, counts.items(), key=lambda one: (one[1], one[0]))
+            found = nlargest(FORMS_MAX, counts.items(), key=lambda entry: (entry[1], entry[0]))
             common = self._common[mechanism.type] = [(form, 1 << count.bit_length() - 1) for form, count in found]
         if len(common) == 1:
             return common[0][0]

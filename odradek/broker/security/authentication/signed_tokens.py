@@ -175,7 +175,7 @@ def _check_issuer(claims: Mapping[str, Any], rules: TokenRules) -> None:
     audiences = [audience] if isinstance(audience, str) else audience
     if audiences is None and not rules.audiences:
         return
-    is_list = isinstance(audiences, list) and all(isinstance(one, str) for one in audiences)
+    is_list = isinstance(audiences, list) and all(isinstance(audience, str) for audience in audiences)
     if not is_list or rules.audiences.isdisjoint(audiences or ()):
         raise TokenRefusal("the token's audience (aud) is not in sasl.oauthbearer.expected.audience")
 

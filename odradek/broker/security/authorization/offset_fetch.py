@@ -28,7 +28,9 @@ def offset_fetch(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """
     if authorizer.api_version < GROUPS_SINCE:
         return (yield from _one_group(authorizer, request))
-    allowed, denied = yield from authorizer.divide(request.groups, lambda one: authorizer.group(DESCRIBE, one.group_id))
+    allowed, denied = yield from authorizer.divide(
+        request.groups, lambda group: authorizer.group(DESCRIBE, group.group_id)
+    )
     hidden: dict[str, list[Any]] = {}
     for group in allowed:
         if group.topics is not None:

@@ -82,7 +82,7 @@ def _rule(pattern: str, replacement: str, case: str, place: str) -> Rule:
         compiled = re.compile(_JAVA_GROUP.sub(r"(?P<\1>", pattern))
     except re.error as error:
         raise ValueError(f"{place}: the pattern is not a regular expression: {error}") from None
-    for _, name, digits, stray in (one.groups() for one in _REFERENCE.finditer(replacement)):
+    for _, name, digits, stray in (reference.groups() for reference in _REFERENCE.finditer(replacement)):
         unknown_group = digits is not None and not compiled.groups and int(digits) > 0
         if stray is not None or unknown_group or (name is not None and name not in compiled.groupindex):
             raise ValueError(f"{place}: the replacement refers to a group that the pattern does not have")

@@ -97,12 +97,12 @@ def _plan(
         path=directory.path,
         identity=directory.identity,
         has_metadata=False,
-        partitions=tuple(one for one in directory.partitions if one.topic in names),
+        partitions=tuple(partition for partition in directory.partitions if partition.topic in names),
         cleaned=frozenset(),
         strays=(),
         left_alone=(),
     )
-    lacking = sorted({one.topic for one in chosen.partitions if one.topic_id is None})
+    lacking = sorted({partition.topic for partition in chosen.partitions if partition.topic_id is None})
     if lacking:
         raise AdoptionRefusedError([f"{', '.join(lacking)}: no partition.metadata with the topic's id"])
     if directory.identity is not None and not directory.has_metadata:

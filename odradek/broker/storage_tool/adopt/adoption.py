@@ -139,4 +139,7 @@ def _set_metadata_aside(files: Files, path: Path, random_uuid: Callable[[], byte
 
 def _internal_configs(config: ServerConfig) -> dict[str, dict[str, str]]:
     """The configs that the broker gives its internal topics when it creates them."""
-    return {name: {one.name: one.value or "" for one in auto_created(name, config).configs} for name in INTERNAL_TOPICS}
+    return {
+        name: {setting.name: setting.value or "" for setting in auto_created(name, config).configs}
+        for name in INTERNAL_TOPICS
+    }

@@ -274,7 +274,7 @@ def _topic(
         if partition.topic_id is not None:
             ids[partition.topic_id].append(index)
     if len(ids) > 1:
-        each = ", ".join(f"{uuid_text(one)} in {_numbers(indexes)}" for one, indexes in ids.items())
+        each = ", ".join(f"{uuid_text(topic_id)} in {_numbers(indexes)}" for topic_id, indexes in ids.items())
         problems.append(
             f"topic {name}: its directories belong to different topics of that name ({each}): move away those that "
             "should not be served"

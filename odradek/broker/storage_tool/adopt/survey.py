@@ -284,5 +284,5 @@ def _learn_producers(files: Files, directory: Path, result: Survey) -> None:
                 entries = decode_snapshot(files.read_file(directory / entry.name))
             except CorruptSnapshotError:
                 continue  # the log has the same information
-            known = (one.producer_id for one in entries)
+            known = (producer.producer_id for producer in entries)
             result.highest_producer_id = max(result.highest_producer_id, *known, NO_PRODUCER_ID)

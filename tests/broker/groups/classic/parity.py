@@ -110,7 +110,7 @@ class ParityPlayer(ScriptPlayer):
 
     def _wait_until_parked(self, harness: Harness, group_id: str) -> None:
         """Waits until the real group has the same state as ours with the waiting request."""
-        group = harness.core.groups[group_id]
+        group = harness.core.groups.classic[group_id]
         if group.previous_state is GroupState.EMPTY:
             return  # the initial delay of 0 ms may already be over in the real group, ours has to fire
         request = DescribeGroupsRequest(groups=[self._prefixed(group_id)])

@@ -58,11 +58,11 @@ class World:
 
     @property
     def group(self) -> Any:
-        return self.harness.core.consumer_groups["g"]
+        return self.harness.core.groups.consumer["g"]
 
     @property
     def classic_group(self) -> Any:
-        return self.harness.core.groups["g"]
+        return self.harness.core.groups.classic["g"]
 
     def classic_join(
         self, who: str, member_id: str = "", protocol: str = "range", metadata: bytes | None = None, **fields: Any

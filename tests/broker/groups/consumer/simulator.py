@@ -113,7 +113,7 @@ class ConsumerGroupSimulator(Simulation):
             self._check_books()
         for group_id in GROUPS:
             living = [consumer for consumer in self.consumers if consumer.alive and consumer.group_id == group_id]
-            check_calm(self.harness.core.consumer_groups.get(group_id), living, self.harness.image.topics_by_id)
+            check_calm(self.harness.core.groups.consumer.get(group_id), living, self.harness.image.topics_by_id)
 
     # --- what consumers do
 
@@ -229,7 +229,7 @@ class ConsumerGroupSimulator(Simulation):
 
     def _zombie_commit(self, group_id: str, member_id: str, epoch: int) -> None:
         image = self.harness.image
-        group = self.harness.core.consumer_groups.get(group_id)
+        group = self.harness.core.groups.consumer.get(group_id)
         if not image.topics_by_name or group is None or not group.members:
             return
 
@@ -259,7 +259,7 @@ class ConsumerGroupSimulator(Simulation):
     def _reset(self, group_id: str) -> None:
         """Resets offsets to the beginning, which only an empty group allows."""
         keys = sorted(key for key in self.committed if key[0] == group_id and key[1] in self.topic_names)
-        group = self.harness.core.consumer_groups.get(group_id)
+        group = self.harness.core.groups.consumer.get(group_id)
         if not keys:
             return
         key = self.random.choice(keys)
@@ -329,7 +329,7 @@ class ConsumerGroupSimulator(Simulation):
     def _check_books(self) -> None:
         core = self.harness.core
         for group_id in GROUPS:
-            group = core.consumer_groups.get(group_id)
+            group = core.groups.consumer.get(group_id)
             if group is None:
                 self.group_epochs.pop(group_id, None)
                 continue

@@ -27,7 +27,7 @@ def member(harness: Harness, name: str, topics: frozenset[str] = frozenset({"t"}
 
 
 def members(harness: Harness) -> set[str]:
-    return set(harness.core.consumer_groups["g"].members)
+    return set(harness.core.groups.consumer["g"].members)
 
 
 def test_a_session_that_ends_while_nothing_can_be_appended_ends_half_a_second_later() -> None:
@@ -75,5 +75,5 @@ def test_who_joins_without_a_subscription_while_an_assignment_is_due_is_assigned
             consumer.heartbeat()
     other.leave(for_a_while=False)  # the group epoch rises, its target assignment is not computed yet
     member(harness, "c", frozenset())
-    targets = harness.core.consumer_groups["g"].target_assignment
+    targets = harness.core.groups.consumer["g"].target_assignment
     assert targets == {"a": {T: frozenset(range(4))}, "c": {}}

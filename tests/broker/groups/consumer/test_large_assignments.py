@@ -42,7 +42,7 @@ def _join(harness: Harness, member: str, topics: list[str], instance_id: str | N
 def _joined(assignor_topics: list[list[str]], inline_size: int = INLINE_SIZE) -> Harness:
     """A group with all its members; the last one has just joined."""
     harness = Harness(topics={"t": (b"t" * 16, PARTITIONS), "u": (b"u" * 16, 300)})
-    harness.core.inline_size = inline_size
+    harness.core.groups.inline_size = inline_size
     for number in range(MEMBERS):
         _join(harness, f"member-{number}", assignor_topics[number % len(assignor_topics)])
     return harness
@@ -58,8 +58,8 @@ def test_a_step_looks_up_the_topics_of_one_large_subscription() -> None:
         group.put_resolved(regex, ResolvedRegularExpression(frozenset(harness.image.topics_by_name), 0, 0))
         for twin in ("a", "b"):
             members[f"{number}{twin}"] = ConsumerGroupMember(f"{number}{twin}", subscribed_topic_regex=regex)
-    subscribed = SubscribedTopicIds(group, harness.core.topics)
-    looked_up = [len(subscribed._known) for _ in member_specs(members, {}, subscribed, harness.core.topics)]
+    subscribed = SubscribedTopicIds(group, harness.core.groups.topics)
+    looked_up = [len(subscribed._known) for _ in member_specs(members, {}, subscribed, harness.core.groups.topics)]
     assert looked_up == [0, 1, 2, 3, 4], "a step for each pattern"
     assert len(subscribed._known) == 5
 
@@ -67,7 +67,7 @@ def test_a_step_looks_up_the_topics_of_one_large_subscription() -> None:
 def _settle(harness: Harness) -> int:
     """Fires timers until no computation is in progress; returns the number of turns."""
     turns = 0
-    while harness.core.assigning:
+    while harness.core.groups.assigning:
         harness.timers.fire_next()
         turns += 1
     return turns
@@ -76,7 +76,7 @@ def _settle(harness: Harness) -> int:
 def _begin(harness: Harness) -> Any:
     """Sends the heartbeat that starts a computation, after the interval between assignments; returns the group."""
     harness.timers.advance(2_000)
-    group = harness.core.consumer_groups["g"]
+    group = harness.core.groups.consumer["g"]
     assert group.assignment_epoch < group.group_epoch
     _beat(harness, "member-0", group.members["member-0"].member_epoch, topic_partitions=[])
     return group
@@ -104,7 +104,7 @@ def test_it_is_what_one_turn_computes(topics: list[list[str]]) -> None:
     assert len(_owned(in_steps)) == PARTITIONS + 300
     harness = _joined(topics, inline_size=10**9)
     at_once = _begin(harness)
-    assert not harness.core.assigning
+    assert not harness.core.groups.assigning
     assert at_once.assignment_epoch == in_steps.assignment_epoch
     assert at_once.target_assignment == in_steps.target_assignment
 
@@ -114,7 +114,7 @@ def test_heartbeats_are_answered_with_the_old_epoch_until_then() -> None:
     group = _begin(harness)
     old_epoch, computed_epoch = group.assignment_epoch, group.group_epoch
     harness.timers.fire_next()
-    assert harness.core.assigning["g"].steps is not None
+    assert harness.core.groups.assigning["g"].steps is not None
     assert _join(harness, "late", ["t", "u"]).member_epoch == old_epoch
     _beat(harness, "member-7", -1)
     _settle(harness)
@@ -133,7 +133,7 @@ def test_a_static_member_that_is_replaced_in_between_leaves_its_target_to_the_ne
     _join(harness, "old", ["t", "u"], "static")
     group = _begin(harness)
     harness.timers.fire_next()
-    assert harness.core.assigning["g"].steps is not None
+    assert harness.core.groups.assigning["g"].steps is not None
     _beat(harness, "old", -2, instance_id="static")
     _join(harness, "new", ["t", "u"], "static")
     _settle(harness)
@@ -145,11 +145,11 @@ def test_a_static_member_that_is_replaced_in_between_leaves_its_target_to_the_ne
 def test_a_computation_whose_group_is_gone_ends() -> None:
     harness = _joined(SAME)
     _begin(harness)
-    assert harness.core.assigning
-    del harness.core.consumer_groups["g"]
+    assert harness.core.groups.assigning
+    del harness.core.groups.consumer["g"]
     effects = GroupEffects(harness.timers.now_ms)
     harness.core.handle_timer(TargetAssignmentDue("g"), effects)
-    assert not harness.core.assigning
+    assert not harness.core.groups.assigning
     assert not effects.records
     assert not effects.timers
 
@@ -157,5 +157,5 @@ def test_a_computation_whose_group_is_gone_ends() -> None:
 def test_a_small_group_is_assigned_by_the_heartbeat() -> None:
     harness = Harness()
     answer = _join(harness, "a", ["t", "u"])
-    assert not harness.core.assigning
+    assert not harness.core.groups.assigning
     assert sum(len(topic.partitions) for topic in answer.assignment.topic_partitions) == 6

@@ -43,7 +43,7 @@ def heartbeat(
 
 def used(groups: Harness) -> int:
     total = groups.coordinator.memory.used_bytes
-    assert total == sum(group.member_bytes for group in groups.core.consumer_groups.values())
+    assert total == sum(group.member_bytes for group in groups.core.groups.consumer.values())
     return total
 
 
@@ -70,7 +70,7 @@ def test_everything_that_a_member_sends_fills_its_group(fields: dict[str, Any]) 
         errors.append(ErrorCode(heartbeat(groups, "g", own.pop("member_id", f"member-{number}"), **own).error_code))
     assert errors == [ErrorCode.NONE] * 3 + [ErrorCode.GROUP_MAX_SIZE_REACHED] * 2
     assert 3 * (MEMBER_BYTES + 29_000) < used(groups) <= LIMITS.group_members_max_bytes
-    assert len(groups.core.consumer_groups["g"].members) == 3
+    assert len(groups.core.groups.consumer["g"].members) == 3
 
 
 def test_all_groups_have_a_limit_and_members_stay() -> None:
@@ -84,7 +84,7 @@ def test_all_groups_have_a_limit_and_members_stay() -> None:
     assert refused.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert refused.error_message is not None
     assert TOTAL_MAX_KEY in refused.error_message
-    assert "d" not in groups.core.consumer_groups, "a group that is refused is not made"
+    assert "d" not in groups.core.groups.consumer, "a group that is refused is not made"
     for group_id, epoch in epochs.items():
         assert not heartbeat(groups, group_id, "member", epoch).error_code
     # A heartbeat without more bytes is served, also with changes.
@@ -167,7 +167,7 @@ def test_classic_members_of_a_consumer_group_are_counted() -> None:
     # The group becomes a classic one, in which its member's bytes are still counted.
     assert not heartbeat(groups, "g", "modern", -1).error_code
     gc.collect()
-    [classic] = groups.core.groups.values()
+    [classic] = groups.core.groups.classic.values()
     assert groups.coordinator.memory.used_bytes == classic.member_bytes > 60_000
     leaving = LeaveGroupRequest(group_id="g", members=[LeaveGroupRequest.MemberIdentity("classic-1")])
     assert not groups.ask("classic", ApiKey.LEAVE_GROUP, 5, leaving).error_code

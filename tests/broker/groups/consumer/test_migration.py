@@ -36,7 +36,7 @@ def test_what_is_parked_at_an_upgrade_is_told_to_join_again(world: World) -> Non
     [(who, told)] = world.harness.answers
     assert (who, told.error_code) == ("d", ErrorCode.REBALANCE_IN_PROGRESS)
     assert set(world.group.members) == {"a", member_id, told.member_id}
-    assert "g" not in world.harness.core.groups
+    assert "g" not in world.harness.core.groups.classic
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_each_refused_upgrade_makes_parked_members_join_again(
         world.harness.answers.clear()
         assert (who, answer.error_code) == ("d", ErrorCode.REBALANCE_IN_PROGRESS)
         assert world.classic_group.members
-        assert "g" not in world.harness.core.consumer_groups
+        assert "g" not in world.harness.core.groups.consumer
 
 
 def test_a_classic_member_has_its_rebalance_timeout_to_join_again(world: World) -> None:
@@ -100,12 +100,12 @@ def test_the_last_of_the_new_protocol_leaves_a_classic_group(world: World) -> No
     member_id = classic_leader(world)
     world.join("a", "t")
     world.heartbeat("a", -1)
-    assert "g" not in world.harness.core.consumer_groups
+    assert "g" not in world.harness.core.groups.consumer
     assert world.classic_group.generation_id == 2
     assert world.classic_heartbeat(member_id, 2) == ErrorCode.REBALANCE_IN_PROGRESS
     world.harness.start()
     assert set(world.classic_group.members) == {member_id}, "and a restart finds that one"
-    assert "g" not in world.harness.core.consumer_groups
+    assert "g" not in world.harness.core.groups.consumer
 
 
 def test_a_session_that_ends_may_leave_a_classic_group_too(world: World) -> None:
@@ -113,7 +113,7 @@ def test_a_session_that_ends_may_leave_a_classic_group_too(world: World) -> None
     world.join("a", "t")
     for _ in range(10):
         world.wait(4_500)
-        if "g" in world.harness.core.consumer_groups:
+        if "g" in world.harness.core.groups.consumer:
             generation = world.group.members[member_id].member_epoch
             if world.classic_heartbeat(member_id, generation) == ErrorCode.REBALANCE_IN_PROGRESS:
                 joined = world.classic_join("c", member_id)
@@ -138,7 +138,7 @@ def test_the_migration_policy_says_what_may_change(policy: str, upgrades: bool, 
         assert joined.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         return
     world.heartbeat("a", -1)
-    assert ("g" in world.harness.core.groups) is downgrades
+    assert ("g" in world.harness.core.groups.classic) is downgrades
 
 
 def test_a_failed_downgrade_leaves_the_consumer_group(world: World) -> None:
@@ -148,4 +148,4 @@ def test_a_failed_downgrade_leaves_the_consumer_group(world: World) -> None:
     world.harness.log.fail_next = ErrorCode.NOT_ENOUGH_REPLICAS
     assert world.heartbeat("a", -1).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert hard_state(world.harness.core) == before
-    assert "g" not in world.harness.core.groups
+    assert "g" not in world.harness.core.groups.classic

@@ -33,10 +33,10 @@ def test_offsets_expire_by_their_own_age_where_nobody_reads_the_topic() -> None:
     assert set(world.harness.core.offsets.topics_of("g")) == {"t"}
     world.heartbeat("a", -1)
     world.wait(10_000)
-    assert "g" not in world.harness.core.consumer_groups
+    assert "g" not in world.harness.core.groups.consumer
     assert not hard_state(world.harness.core)["offsets"]["committed"]
     world.harness.start()
-    assert "g" not in world.harness.core.consumer_groups
+    assert "g" not in world.harness.core.groups.consumer
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,13 @@ def _subscribe(harness: Harness, pattern: str, member: str = "a") -> Any:
     )
     answer = harness.ask(member, ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, request)
     assert answer.error_code == ErrorCode.NONE, answer
-    return harness.core.consumer_groups["g"]
+    return harness.core.groups.consumer["g"]
 
 
 def _turns(harness: Harness) -> int:
     """Fires timers until no resolution is in progress; returns the number of turns."""
     turns = 0
-    while harness.core.resolving:
+    while harness.core.groups.resolving:
         harness.timers.fire_next()
         turns += 1
     return turns
@@ -54,7 +54,7 @@ def test_each_large_pattern_is_stored_in_a_turn_of_its_own() -> None:
     group = _subscribe(harness, "topic-1", "last")
     epoch = group.group_epoch
     stored, epochs = [len(group.resolved)], [epoch]
-    while harness.core.resolving:
+    while harness.core.groups.resolving:
         harness.timers.fire_next()
         large = sum(len(one.topics) == len(topics) for one in group.resolved.values())
         if (large, group.group_epoch) != (stored[-1], epochs[-1]):
@@ -62,7 +62,7 @@ def test_each_large_pattern_is_stored_in_a_turn_of_its_own() -> None:
             epochs.append(group.group_epoch)
     assert stored[-4:] == [1, 2, 3, 3]
     assert epochs[-4:] == [epoch, epoch, epoch, epoch + 1]
-    assert group.metadata_hash == group_hash(group.subscribed_topics, harness.core.topics)
+    assert group.metadata_hash == group_hash(group.subscribed_topics, harness.core.groups.topics)
 
 
 def test_topics_that_are_created_meanwhile_are_found_by_the_next_resolution() -> None:

@@ -85,7 +85,7 @@ def test_a_groups_own_configs_come_before_the_brokers_within_its_bounds() -> Non
     world = World(harness)
     world.join("a", "t")
     own = {"consumer.heartbeat.interval.ms": "7000", "consumer.session.timeout.ms": "1"}
-    harness.core.group_configs = lambda group_id: own if group_id == "g" else {}
+    harness.core.groups.group_configs = lambda group_id: own if group_id == "g" else {}
     assert world.heartbeat("a").heartbeat_interval_ms == 7_000
     world.wait(SESSION_MS - 1)
     assert world.group.members, "group.consumer.min.session.timeout.ms is 45 seconds"

@@ -56,7 +56,7 @@ def test_all_old_offsets_and_their_groups_go_in_many_small_steps(groups: int, pa
     assert delay_ms(effects) == INTERVAL_MS
     assert steps > groups * partitions * TOMBSTONE_US / STEP_US / 2
     assert core.offsets.snapshot()["committed"] == {}
-    assert core.groups == {}
+    assert core.groups.classic == {}
 
 
 def test_offsets_that_stay_are_looked_at_in_steps_too() -> None:
@@ -65,7 +65,7 @@ def test_offsets_that_stay_are_looked_at_in_steps_too() -> None:
     while delay_ms(effects) == 0:
         effects, steps = step(core, 0), steps + 1
     assert steps > 5
-    assert len(core.groups) == 5_000
+    assert len(core.groups.classic) == 5_000
 
 
 def test_a_group_that_commits_in_between_stays() -> None:
@@ -76,7 +76,7 @@ def test_a_group_that_commits_in_between_stays() -> None:
     commit(core, "g0", "t", 499, 2 * RETENTION_MS)
     while delay_ms(effects) == 0:
         effects = step(core, 2 * RETENTION_MS)
-    assert "g0" in core.groups
+    assert "g0" in core.groups.classic
     assert core.offsets.snapshot()["committed"].keys() == {("g0", "other", 3), ("g0", "t", 499)}  # type: ignore[attr-defined]
 
 
