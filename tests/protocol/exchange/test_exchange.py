@@ -348,6 +348,16 @@ def test_requests_wait_for_the_login_and_keep_their_order() -> None:
     assert isinstance(broker.received[-1], ProduceRequest)
 
 
+def test_requests_wait_for_a_renewal() -> None:
+    broker = FakeBroker()
+    exchange = opened(broker)
+    log_in(exchange)
+    fetch(exchange, "next", size=5)
+    assert run(exchange, broker) == [("login", None), ("next", fetched(5))]
+    kinds = [type(request) for request in broker.received]
+    assert kinds == [ApiVersionsRequest, SaslHandshakeRequest, SaslAuthenticateRequest, FetchRequest]
+
+
 def test_held_request_that_cannot_be_encoded_is_a_failure() -> None:
     """The login has its outcome. The requests that were held have one when the connection is closed."""
     broker = FakeBroker()
