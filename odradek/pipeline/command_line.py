@@ -1,4 +1,4 @@
-"""Shared by the command lines of the pipeline: declares arguments, parses paths, times and sizes, handles Ctrl-C.
+"""Shared by the command lines of the pipeline: parses paths, times and sizes, handles Ctrl-C.
 
 Ctrl-C gives one line and exit code 130 instead of a traceback. Workers of the local pool get the signal from the
 terminal too and end at once (engine/engines.py); a job's own `finally` removes unfinished files. Source: exit codes of
@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
 
 from .directories.file_access import URL_MARK
 
@@ -21,33 +20,6 @@ INTERRUPTED = 128 + signal.SIGINT
 """Exit code of a command that Ctrl-C interrupted."""
 
 Command = Callable[[Sequence[str]], int]
-Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
-
-
-class Argument(NamedTuple):
-    """An argument of a command, with the settings of ``add_argument``. Without names it is a positional one."""
-
-    names: tuple[str, ...]
-    settings: dict[str, Any]
-
-
-def argument(*names: str, **settings: Any) -> Any:
-    """Declares an argument, as the default of a NamedTuple's field. The command gets an instance of that NamedTuple."""
-    return Argument(names, settings)
-
-
-def add_arguments(parser: argparse.ArgumentParser, arguments: type[Any]) -> None:
-    """Adds the arguments that the NamedTuple declares, in the order of its fields."""
-    for name, declared in arguments._field_defaults.items():
-        if declared.names:
-            parser.add_argument(*declared.names, dest=name, **declared.settings)
-        else:
-            parser.add_argument(name, **declared.settings)
-
-
-def parse(parser: argparse.ArgumentParser, arguments: type[Arguments], texts: Sequence[str]) -> Arguments:
-    """The values of a command line. Ends the process with exit code 2 for wrong usage, 0 for ``--help``."""
-    return arguments(**vars(parser.parse_args(texts)))
 
 
 def interruptible(name: str, left: str) -> Callable[[Command], Command]:

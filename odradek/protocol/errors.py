@@ -1,4 +1,4 @@
-"""Kafka's error codes, and the two exceptions of the protocol: KafkaError and ProtocolError.
+"""Kafka's error codes, and the exceptions of the protocol: KafkaError, ProtocolError and LoginRefusedError.
 
 Pure. Owns: the codes of Apache Kafka 4.3.1 (its class ``Errors``) by number and name. Never does: I/O. Invariant: the
 names and numbers are Kafka's; texts and retriability are in :mod:`.error_messages`, imported at the first use.
@@ -187,6 +187,10 @@ class KafkaError(Exception):
 
     def __str__(self) -> str:
         return f"{self.error_code.name}: {self.message}" if self.message else self.error_code.name
+
+
+class LoginRefusedError(Exception):
+    """The broker refuses a login, or could not prove that it knows the password. The text has no secret."""
 
 
 class ProtocolError(Exception):

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from odradek.protocol.common.command_options import arguments, either, flag, included, option, repeated, takes
+from odradek.protocol.common.command_options import argument, arguments, either, flag, included, option, repeated, takes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +52,19 @@ def test_a_required_option_is_required_in_both_places() -> None:
     assert "Missing option '--topic'" in CliRunner().invoke(command, []).output
     with pytest.raises(TypeError, match="topic"):
         SampleOptions()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneOptions:
+    name: str = argument()
+    version: int | None = argument(required=False, type=int)
+
+
+@pytest.mark.parametrize(("line", "expected"), [("a", OneOptions(name="a")), ("a 3", OneOptions(name="a", version=3))])
+def test_single_arguments(line: str, expected: OneOptions) -> None:
+    one = click.command(takes(OneOptions)(click.echo))
+    assert CliRunner().invoke(one, line.split()).output == f"{expected}\n"
+    assert "Missing argument 'NAME'" in CliRunner().invoke(one, []).output
 
 
 def test_the_help_has_the_order_of_the_fields() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.protocol.apis.api_keys import ApiDescription
 from odradek.protocol.codec import ElementCounter, StepDecoder, carries_records, decoder, element_counter, step_decoder
 from odradek.protocol.codec.header import (
+    CORRELATION_ID_BYTES,
     ResponseStepEncoder,
     request_head_decoder,
     response_encoder,
@@ -35,7 +36,6 @@ def whole_frame(frame: memoryview, position: int) -> tuple[bytes, int]:
     return bytes(frame), len(frame)
 
 
-CORRELATION_ID_BYTES = 4
 UNDECODED = (skip_body, whole_frame)
 """Decoders that read no body, however large it is."""
 

@@ -8,14 +8,12 @@ sending. Invariant: after an answer without records, the session is as before. S
 from collections.abc import Iterable
 
 from odradek.protocol.apis.api_keys import ApiKey
-from odradek.protocol.codec.header import response_encoder, response_header_version
+from odradek.protocol.codec.header import CORRELATION_ID_BYTES, response_encoder, response_header_version
 from odradek.protocol.messages.fetch import FetchResponse
 
 from ..dispatch.request import RequestCharge
 from .partition_read import PartitionRead
 from .session import NO_SESSION_ID, FetchContext, FetchSessionCache
-
-CORRELATION_ID_BYTES = 4
 
 
 def charged(

@@ -154,7 +154,7 @@ def offset_commit_lane(parts: LaneParts, route: Route, answering: Answering) -> 
                 CommittedOffset(committed, leader_epoch, "", now_ms, NO_TIMESTAMP, topic.topic_id, offset),
             )
             offset += 1
-        shard.core.counts.offset_commits += len(commits)
+        shard.core.groups.counts.offset_commits += len(commits)
         head, tail = batch.answer
         answering(connection, [b"".join((head, frame[CORRELATION_ID], tail))], len(commits))
         return True

@@ -1,8 +1,7 @@
-"""One connection that this broker opened to another node: a request out, the frame of its answer in.
+"""The socket of a connection that this broker opened to another node, for the protocol state in an ``Exchange``.
 
-Owns: the socket, the bytes of an answer that has not wholly arrived, the one request in flight. Never does: encoding,
-decoding, retries. Invariants: an answer is never larger than its limit; bytes that arrive without a request are an
-error.
+Shell. Owns: the socket, the timer of the request's deadline. Never does: retries. Invariants: one request at a time; an
+answer is never larger than its limit; bytes that arrive without a request are an error.
 
 This does not use asyncio's streams: the callback of an answer runs in the turn of the event loop that has read it. A
 Produce with acks=all waits for one Fetch of each follower, so one turn less matters.
@@ -10,11 +9,11 @@ Produce with acks=all waits for one Fetch of each follower, so one turn less mat
 
 import asyncio
 from collections.abc import Callable
-from typing import cast
+from math import inf
+from typing import Any, cast
 
-from odradek.protocol.errors import ProtocolError
-from odradek.protocol.framing.frames import FrameReader
-from odradek.protocol.records.buffers import Buffer
+from odradek.protocol.exchange.exchange import Exchange, ResponseLimits
+from odradek.protocol.framing.frames import Frames
 
 from ..timers.work import KindOfWork
 
@@ -22,29 +21,31 @@ DEADLINES = KindOfWork("node-request-deadline", "ends requests to other nodes th
 
 MAX_RESPONSE_BYTES = 64 << 20
 """Larger frames are refused. The first bytes of an HTTP or TLS answer, read as a size, are above this."""
-RECEIVE_BUFFER_BYTES = 16 * 1024
-"""An answer that is larger gets a buffer of its own, which grows as its bytes arrive."""
+NODE = ResponseLimits(
+    MAX_RESPONSE_BYTES,
+    receive_buffer_bytes=16 * 1024,
+    frames=Frames(lambda _size, limit: f"a response of more than {limit} bytes was announced"),
+    unasked="{size} bytes arrived that no request asked for",
+    mismatched="request {sent} got the answer to {received}",
+    refused="ApiVersions was answered with error {code}",
+)
 
-Answered = Callable[[Buffer | Exception], None]
-"""Gets the frame of an answer, without its size, or why there is none: TimeoutError, OSError, EOFError, ProtocolError.
-"""
+Event = Callable[[Any, float, float], None]
+"""A method of the exchange that has an outcome; its last arguments are the token, ``timeout_s`` and ``now_s``."""
 
 
 class NodeConnection(asyncio.BufferedProtocol):
     """The protocol object of one connection."""
 
-    __slots__ = ("_answered", "_failure", "_frames", "_received", "_timer", "_transport", "_until_s")
+    __slots__ = ("_failure", "_loop", "_timer", "_timer_at_s", "_transport", "exchange")
 
-    def __init__(self) -> None:
+    def __init__(self, client_id: str, *, has_login: bool) -> None:
+        self.exchange = Exchange(client_id, NODE, has_login=has_login)
+        self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._frames = FrameReader(MAX_RESPONSE_BYTES)
-        self._received = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
-        self._answered: Answered | None = None
-        """The callback for the answer to the request in flight; None if there is none."""
-        self._until_s = 0.0
-        """The deadline of the request in flight, by the loop's clock."""
         self._timer: asyncio.TimerHandle | None = None
         """One timer serves many requests: setting one for each would cost 3 us."""
+        self._timer_at_s = inf
         self._failure: Exception | None = None
         """Why the connection can't be used any more."""
 
@@ -53,58 +54,54 @@ class NodeConnection(asyncio.BufferedProtocol):
         """Whether a request can be sent."""
         return self._failure is None and self._transport is not None and not self._transport.is_closing()
 
-    async def exchange(self, request: bytes, timeout_s: float) -> Buffer:
-        """Sends a request. Returns the frame of the answer, without its size. One request at a time.
+    async def outcome(self, event: Event, timeout_s: float) -> Any:
+        """As :meth:`begin`; returns the outcome. Raises it if it is an exception. The caller then closes the
+        connection, also if it is cancelled."""
+        outcome = self._loop.create_future()
 
-        Raises TimeoutError, OSError, EOFError or ProtocolError. The caller then closes the connection, also if it is
-        cancelled.
-        """
-        answer: asyncio.Future[Buffer] = asyncio.get_running_loop().create_future()
-
-        def answered(outcome: Buffer | Exception) -> None:
-            if answer.done():
+        def answered(result: Any) -> None:
+            if outcome.done():
                 return  # cancelled
-            if isinstance(outcome, Exception):
-                answer.set_exception(outcome)
+            if isinstance(result, Exception):
+                outcome.set_exception(result)
             else:
-                answer.set_result(outcome)
+                outcome.set_result(result)
 
-        self.send(request, answered, timeout_s)
-        return await answer
+        self.begin(event, answered, timeout_s)
+        return await outcome
 
-    def send(self, request: bytes, answered: Answered, timeout_s: float) -> None:
-        """As :meth:`exchange`, for callers without a task: ``answered`` is called once, after this call has returned.
+    def begin(self, event: Event, answered: Callable[[Any], None], timeout_s: float) -> None:
+        """Passes an event to the exchange. ``answered`` is called once, after this call has returned: with the outcome,
+        or with why there is none, which is TimeoutError, OSError, EOFError or ProtocolError.
 
-        Raises the error that has made the connection unusable.
+        Raises the error that has made the connection unusable, ProtocolError, and NoCommonVersionError.
         """
         if self._failure is not None:
             raise self._failure
-        assert self._transport is not None
-        assert self._answered is None, "a request is in flight"
-        self._answered = answered
-        self._transport.write(request)
-        self._limit(timeout_s)
+        assert not self.exchange.pending, "a request is in flight"
+        event(answered, timeout_s, self._loop.time())
+        self._flush()
 
-    def _limit(self, timeout_s: float) -> None:
-        """Ends the request in flight after ``timeout_s``."""
-        loop = asyncio.get_running_loop()
-        self._until_s = loop.time() + timeout_s
+    def _flush(self) -> None:
+        """Writes what the exchange sends, and sets the timer."""
+        assert self._transport is not None
+        if self.exchange.unsent:
+            self._transport.write(self.exchange.take_unsent())
+        if self.exchange.check_at_s < self._timer_at_s:
+            self._set_timer(self.exchange.check_at_s)
+
+    def _set_timer(self, at_s: float) -> None:
         if self._timer is not None:
-            if self._timer.when() <= self._until_s:
-                return
             self._timer.cancel()
-        self._timer = DEADLINES.at(self._until_s, self._time_is_up)
+        self._timer = None if at_s == inf else DEADLINES.at(at_s, self._time_is_up)
+        self._timer_at_s = at_s
 
     def _time_is_up(self) -> None:
         """Fails the request in flight if its time is up. Sets the timer again if an earlier request had set it."""
-        self._timer = None
-        if self._answered is None:
-            return
-        loop = asyncio.get_running_loop()
-        if loop.time() < self._until_s:
-            self._timer = DEADLINES.at(self._until_s, self._time_is_up)
-        else:
+        if self.exchange.overdue(self._loop.time()) is not None:
             self._fail(TimeoutError())
+        else:
+            self._set_timer(self.exchange.check_at_s)
 
     def abort(self) -> None:
         """Closes the connection at once."""
@@ -120,46 +117,23 @@ class NodeConnection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is closed, by either side."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        self._fail(exc or EOFError(f"closed the connection after {self._frames.buffered_bytes} bytes of an answer"))
+        self._set_timer(inf)
+        self._fail(
+            exc or EOFError(f"closed the connection after {self.exchange.frames.buffered_bytes} bytes of an answer")
+        )
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """The buffer for the next bytes."""
-        return self._received if self._frames.large is None else self._frames.target()
+        return self.exchange.target()
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes have arrived."""
-        frame = self._frames.whole_frame(self._received, nbytes)
-        if frame is not None:
-            self._take(bytes(frame))
-            return
-        try:
-            frames = self._frames_in(nbytes)
-        except ProtocolError as error:
-            self._fail(error)
-            return
-        for each in frames:
-            self._take(each)
-
-    def _take(self, frame: Buffer) -> None:
-        answered, self._answered = self._answered, None
-        if answered is None:
-            self._fail(ProtocolError(f"{len(frame)} bytes arrived that no request asked for"))
-        else:
-            answered(frame)
-
-    def _frames_in(self, count: int) -> list[Buffer]:
-        """The whole frames, which stay valid. Raises ProtocolError."""
-        if self._frames.large is not None:
-            large = self._frames.received(count)
-            return [] if large is None else [large]
-        try:
-            frames = self._frames.feed(self._received[:count])
-        except ProtocolError:
-            raise ProtocolError(f"a response of more than {MAX_RESPONSE_BYTES} bytes was announced") from None
-        return [bytes(frame) for frame in frames]
+        for answered, outcome in self.exchange.received(nbytes, self._loop.time()):
+            answered(outcome)
+        if self.exchange.failure is not None:
+            self._fail(self.exchange.failure)
+        elif self.exchange.unsent:  # the next message of a login
+            self._flush()
 
     def eof_received(self) -> bool:
         """The other side sends no more, so the connection closes."""
@@ -167,6 +141,5 @@ class NodeConnection(asyncio.BufferedProtocol):
 
     def _fail(self, error: Exception) -> None:
         self._failure = self._failure or error
-        answered, self._answered = self._answered, None
-        if answered is not None:
+        for answered in self.exchange.abandon():
             answered(error)

@@ -3,7 +3,6 @@
 Only what serving needs is imported, and late: see the start-up list in docs/developers/broker-internals.md.
 """
 
-import argparse
 import asyncio
 import gc
 import json
@@ -37,6 +36,7 @@ from .logging_setup import count_lines_on, set_up_logging
 from .memory import FullCollections, keep_freed_memory
 from .role import StartStopped
 from .running_broker import RunningBroker
+from .serve_arguments import ServeArguments
 
 if TYPE_CHECKING:
     from .first_topics import FirstTopic
@@ -88,11 +88,8 @@ LOOP_FILES = 12
 """The number of descriptors that an event loop, a listener and a log directory hold open."""
 
 
-def serve(options: argparse.Namespace) -> int:
-    """Runs the broker. Returns 0 after a clean stop, 1 if it could not start (the reason is on standard error).
-
-    ``options`` are those of :mod:`.serve_options`.
-    """
+def serve(options: ServeArguments) -> int:
+    """Runs the broker. Returns 0 after a clean stop, 1 if it could not start (the reason is on standard error)."""
     try:
         text = None if options.configuration is None else decode_properties(Path(options.configuration).read_bytes())
     except OSError as error:
@@ -148,7 +145,7 @@ class FirstActs(NamedTuple):
     ready_file: str | None = None
 
 
-def first_acts(options: argparse.Namespace) -> FirstActs:
+def first_acts(options: ServeArguments) -> FirstActs:
     """The acts that the options ask for, with a place for the ready file. Raises ConfigError."""
     if options.ready_file is not None and not Path(options.ready_file).parent.is_dir():
         raise ConfigError([f"--ready-file {options.ready_file}: its directory does not exist"])

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from odradek.protocol.codec import decode, step_decoder
-from odradek.protocol.codec.header import encode_request_steps, response_header_version
+from odradek.protocol.codec import step_decoder
+from odradek.protocol.codec.header import encode_request_steps, response_body_position
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.configs import (
@@ -20,7 +20,6 @@ from odradek.protocol.messages.configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from odradek.protocol.messages.headers import ResponseHeader
 from odradek.protocol.security.acl import AclOperation
 
 from ..dispatch.request_in_service import RequestInService
@@ -84,9 +83,8 @@ class ForwardedConfigs:
         self, request: Request, decided: Sequence[ApiError | None], answer: bytes, context: RequestInService
     ) -> Steps[None]:
         version = context.api_version
-        _, position = decode(ResponseHeader, response_header_version(request.API_KEY, version), answer)
         decoding = step_decoder(response_class(request), version)
-        response, _ = yield from decoding(answer, position)
+        response, _ = yield from decoding(answer, response_body_position(request.API_KEY, version, answer))
         theirs = {
             (resource.resource_type, resource.resource_name): ApiError(resource.error_code, resource.error_message)
             for resource in response.responses

@@ -10,9 +10,8 @@ from typing import Any
 
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec import decode
-from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.codec.header import encode_request, response_body_position
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.headers import ResponseHeader
 from odradek.protocol.messages.security import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
@@ -85,7 +84,7 @@ class ForwardedTokens:
             if not context.is_wanted():
                 return
             if not isinstance(answer, KafkaError):
-                _, position = decode(ResponseHeader, response_header_version(request.API_KEY, version), answer)
+                position = response_body_position(request.API_KEY, version, answer)
                 reply(decode(response_type, version, answer, position)[0])
             elif answer.error_code is ErrorCode.UNSUPPORTED_VERSION:
                 context.refuse("the active controller does not support this version")

@@ -8,11 +8,13 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from odradek.protocol.common.command_options import arguments, flag, option, repeated, takes
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import KafkaError
 from odradek.storage.check.command import run
@@ -36,9 +38,24 @@ from .running_broker import directories_of
 KEYS = ("cleanup.policy", "retention.ms", "retention.bytes", "segment.ms", "segment.bytes")
 
 
-def explain(arguments: list[str]) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions:
+    """The arguments of ``odradek storage explain``."""
+
+    directories: tuple[Path, ...] = arguments(metavar="[DIR]...", type=click.Path(path_type=Path))
+    path: Path | None = option(
+        "-c", "--config", type=click.Path(path_type=Path), help="The broker's configuration file."
+    )
+    server: str | None = option(
+        "--bootstrap-server", help="HOST:PORT of a broker on this machine: use its directories."
+    )
+    topics: tuple[str, ...] = repeated("--topic", help="Only this topic; may be repeated.")
+    as_json: bool = flag("--json", help="Print one JSON document per line, for each partition.")
+
+
+def explain(command_line: list[str]) -> int:
     """Entry point: takes the arguments after ``odradek storage explain``, returns the exit code."""
-    return run(command, "odradek storage explain", arguments)
+    return run(command, "odradek storage explain", command_line)
 
 
 @click.command(
@@ -47,28 +64,22 @@ def explain(arguments: list[str]) -> int:
     " broker's own from --config.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
-@click.option("-c", "--config", "path", type=click.Path(path_type=Path), help="The broker's configuration file.")
-@click.option("--bootstrap-server", "server", help="HOST:PORT of a broker on this machine: use its directories.")
-@click.option("--topic", "topics", multiple=True, help="Only this topic; may be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per line, for each partition.")
-def command(
-    directories: tuple[Path, ...], path: Path | None, server: str | None, topics: tuple[str, ...], as_json: bool
-) -> int:
+@takes(ExplainOptions)
+def command(options: ExplainOptions) -> int:
     """Prints the explanation of each partition. Returns the exit code."""
-    config = ServerConfig.load() if path is None else load_configuration(path)
-    if path is None and server is None and not directories:
+    config = ServerConfig.load() if options.path is None else load_configuration(options.path)
+    if options.path is None and options.server is None and not options.directories:
         raise click.UsageError("name the log directories, --config or --bootstrap-server")
-    if server is not None and directories:
+    if options.server is not None and options.directories:
         raise click.UsageError("name directories or --bootstrap-server, not both")
-    chosen = list(directories) if server is None else directories_of(server)
+    chosen = list(options.directories) if options.server is None else directories_of(options.server)
     chosen = chosen or all_directories(config)
     now_ms = clock_ms()
     try:
         with _hide_repair_warnings(), OfflineDirectories(chosen, config, now_ms) as offline:
-            if not as_json:
+            if not options.as_json:
                 _print_free_space(offline)
-            _explain_all(offline, frozenset(topics), as_json=as_json)
+            _explain_all(offline, frozenset(options.topics), as_json=options.as_json)
     except (KafkaError, MetadataLogError, MetadataCorruption) as problem:
         raise click.ClickException(str(problem)) from problem
     return 0

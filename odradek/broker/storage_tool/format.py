@@ -5,11 +5,13 @@ serve`` formats a new directory by itself; use ``format`` to choose the cluster 
 """
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from odradek.protocol.apis.metadata_versions import LEVELS, level_name, release_level
+from odradek.protocol.common.command_options import flag, option, repeated, takes
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.check.command import run
 from odradek.storage.errors import CorruptCheckpointError
@@ -46,6 +48,29 @@ ELR_DEFAULT_SINCE = LEVELS["4.1-IV0"]
 GROUP_VERSION_DEFAULT_SINCE = LEVELS["4.0-IV0"]
 TRANSACTION_VERSION_DEFAULT_SINCE = LEVELS["4.0-IV2"]
 SCRAM_SINCE = LEVELS["3.5-IV2"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormatOptions:
+    """The options of ``odradek storage format``."""
+
+    path: Path = option(
+        "-c", "--config", required=True, type=click.Path(path_type=Path), help="The configuration file."
+    )
+    cluster_id: str = option("-t", "--cluster-id", required=True, help="The cluster ID to use; random-uuid prints one.")
+    scram: tuple[str, ...] = repeated("-S", "--add-scram", help="A SCRAM user: SCRAM-SHA-256=[name=...,password=...].")
+    ignore_formatted: bool = flag("-g", "--ignore-formatted", help="Skip directories that are formatted already.")
+    release_version: str | None = option(
+        "-r", "--release-version", help="The release whose feature levels to use.  [default: 4.3-IV0]"
+    )
+    features: tuple[str, ...] = repeated("-f", "--feature", help="The level of a feature: NAME=LEVEL.")
+    standalone: bool = flag("-s", "--standalone", help="Make this node the only voter of a dynamic quorum.")
+    no_controllers: bool = flag(
+        "-N", "--no-initial-controllers", help="Begin without voters; for process.roles=broker only."
+    )
+    controllers: str | None = option(
+        "-I", "--initial-controllers", help="The only voter, this node: ID@HOST:PORT:DIRECTORY."
+    )
 
 
 def default_features(level: int) -> dict[str, int]:
@@ -88,57 +113,33 @@ def random_uuid_command() -> int:
     " with --standalone this node as the only voter.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("-c", "--config", "path", required=True, type=click.Path(path_type=Path), help="The configuration file.")
-@click.option("-t", "--cluster-id", required=True, help="The cluster ID to use; random-uuid prints one.")
-@click.option("-S", "--add-scram", "scram", multiple=True, help="A SCRAM user: SCRAM-SHA-256=[name=...,password=...].")
-@click.option("-g", "--ignore-formatted", is_flag=True, help="Skip directories that are formatted already.")
-@click.option("-r", "--release-version", help="The release whose feature levels to use.  [default: 4.3-IV0]")
-@click.option("-f", "--feature", "features", multiple=True, help="The level of a feature: NAME=LEVEL.")
-@click.option("-s", "--standalone", is_flag=True, help="Make this node the only voter of a dynamic quorum.")
-@click.option(
-    "-N",
-    "--no-initial-controllers",
-    "no_controllers",
-    is_flag=True,
-    help="Begin without voters; for process.roles=broker only.",
-)
-@click.option("-I", "--initial-controllers", "controllers", help="The only voter, this node: ID@HOST:PORT:DIRECTORY.")
-def format_command(
-    path: Path,
-    cluster_id: str,
-    scram: tuple[str, ...],
-    ignore_formatted: bool,
-    release_version: str | None,
-    features: tuple[str, ...],
-    standalone: bool,
-    no_controllers: bool,
-    controllers: str | None,
-) -> int:
+@takes(FormatOptions)
+def format_command(options: FormatOptions) -> int:
     """Formats the directories that are not formatted yet. Returns the exit code."""
-    if sum([standalone, no_controllers, controllers is not None]) > 1:
+    if sum([options.standalone, options.no_controllers, options.controllers is not None]) > 1:
         raise click.UsageError(
             "only one of --standalone, --no-initial-controllers and --initial-controllers can be used"
         )
-    config = load_configuration(path)
-    if no_controllers and config.get_list("process.roles") != ["broker"]:
+    config = load_configuration(options.path)
+    if options.no_controllers and config.get_list("process.roles") != ["broker"]:
         raise click.ClickException(
             "--no-initial-controllers is for a node that joins controllers elsewhere; Odradek is its own"
             " controller, unless process.roles=broker is set. Use --standalone, or controller.quorum.voters in the"
             " configuration."
         )
-    given_id = _given_directory_id(config, controllers)
-    is_dynamic = _is_dynamic(config, standalone=standalone or controllers is not None)
-    levels = _levels(release_version, features, is_dynamic=is_dynamic)
+    given_id = _given_directory_id(config, options.controllers)
+    is_dynamic = _is_dynamic(config, standalone=options.standalone or options.controllers is not None)
+    levels = _levels(options.release_version, options.features, is_dynamic=is_dynamic)
     level = levels[METADATA_VERSION]
     records = feature_records(levels)
     try:
-        records += [scram_record(text, os.urandom(SALT_BYTES)) for text in scram]
+        records += [scram_record(text, os.urandom(SALT_BYTES)) for text in options.scram]
     except ValueError as problem:
         raise click.ClickException(str(problem)) from problem
-    if scram and level < SCRAM_SINCE:
+    if options.scram and level < SCRAM_SINCE:
         raise click.ClickException("SCRAM is only supported in metadata.version 3.5-IV2 or later.")
     now_ms = clock_ms()
-    new = _unformatted(config, cluster_id, ignore_formatted=ignore_formatted)
+    new = _unformatted(config, options.cluster_id, ignore_formatted=options.ignore_formatted)
     if not new:
         click.echo("All of the log directories are already formatted.")
         return 0
@@ -150,7 +151,7 @@ def format_command(
         directory_id = given_id if is_voter and given_id is not None else random_ids.random_uuid()
         what = "dynamic metadata voter directory" if is_voter else "data directory"
         click.echo(f"Formatting {what} {directory} with {METADATA_VERSION} {level_name(level)}.")
-        meta = MetaProperties(cluster_id, config.node_id, directory_id)
+        meta = MetaProperties(options.cluster_id, config.node_id, directory_id)
         format_directory(Files(), directory, meta, bootstrap, endpoint if is_voter else None, now_ms)
     return 0
 

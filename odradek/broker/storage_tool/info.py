@@ -5,11 +5,13 @@ last stop was clean, and the disk space.
 """
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from odradek.protocol.common.command_options import arguments, flag, option, takes
 from odradek.storage.check.command import run
 from odradek.storage.directory.directory_lock import LOCK_FILE
 from odradek.storage.directory.lock_holder import lock_holder
@@ -23,9 +25,18 @@ from ..replicas.directories.disk_space import in_words
 from .configuration import all_directories, load_configuration
 
 
-def info(arguments: list[str]) -> int:
+@dataclass(frozen=True, kw_only=True)
+class InfoOptions:
+    """The arguments of ``odradek storage info``."""
+
+    path: Path | None = option("-c", "--config", type=click.Path(path_type=Path), help="The configuration file.")
+    directories: tuple[Path, ...] = arguments(metavar="[DIR]...", type=click.Path(path_type=Path))
+    as_json: bool = flag("--json", help="Print one JSON document.")
+
+
+def info(command_line: list[str]) -> int:
     """Entry point: takes the arguments after ``odradek storage info``, returns the exit code."""
-    return run(command, "odradek storage info", arguments)
+    return run(command, "odradek storage info", command_line)
 
 
 @click.command(
@@ -33,16 +44,14 @@ def info(arguments: list[str]) -> int:
     " formatted, or of another node or cluster than the others.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("-c", "--config", "path", type=click.Path(path_type=Path), help="The configuration file.")
-@click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(path: Path | None, directories: tuple[Path, ...], as_json: bool) -> int:
+@takes(InfoOptions)
+def command(options: InfoOptions) -> int:
     """Describes the log directories. Returns the exit code."""
-    if path is not None and directories:
+    if options.path is not None and options.directories:
         raise click.UsageError("name --config or directories, not both")
-    if path is None and not directories:
+    if options.path is None and not options.directories:
         raise click.UsageError("argument --config/-c is required, or directories")
-    chosen = list(directories) if path is None else all_directories(load_configuration(path))
+    chosen = list(options.directories) if options.path is None else all_directories(load_configuration(options.path))
     found, problems = [], []
     metas: dict[Path, MetaProperties] = {}
     for directory in chosen:
@@ -60,7 +69,7 @@ def command(path: Path | None, directories: tuple[Path, ...], as_json: bool) -> 
         else:
             metas[directory] = meta
     problems += _contradictions(metas)
-    if as_json:
+    if options.as_json:
         click.echo(
             json.dumps(
                 {"directories": [_facts(directory, metas.get(directory)) for directory in found], "problems": problems}

@@ -9,10 +9,12 @@ changes.
 import logging
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from odradek.protocol.common.command_options import arguments, flag, option, takes
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.names.internal_topics import METADATA_TOPIC
@@ -49,9 +51,25 @@ transaction would count as aborted. The loader recovers its segment instead.
 WRITTEN_BY_STARTS = (*REBUILT, LEADER_EPOCH_CHECKPOINT)
 
 
-def repair(arguments: list[str]) -> int:
+@dataclass(frozen=True, kw_only=True)
+class RepairOptions:
+    """The arguments of ``odradek storage repair``."""
+
+    directories: tuple[Path, ...] = arguments(metavar="[DIR]...", type=click.Path(path_type=Path))
+    path: Path | None = option(
+        "-c", "--config", type=click.Path(path_type=Path), help="The broker's configuration file."
+    )
+    dry_run: bool = flag("--dry-run", help="Change nothing, only show the changes.")
+    from_start: bool = flag(
+        "--from-start",
+        help="Check all records, also those that were synced long ago, and cut each log at its first damage. All later"
+        " records of that partition are lost: use --dry-run first.",
+    )
+
+
+def repair(command_line: list[str]) -> int:
     """Entry point: takes the arguments after ``odradek storage repair``, returns the exit code."""
-    return run(command, "odradek storage repair", arguments)
+    return run(command, "odradek storage repair", command_line)
 
 
 @click.command(
@@ -59,19 +77,11 @@ def repair(arguments: list[str]) -> int:
     " rebuild indexes, snapshots and epochs. The broker must be stopped. --dry-run only shows the changes.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
-@click.option("-c", "--config", "path", type=click.Path(path_type=Path), help="The broker's configuration file.")
-@click.option("--dry-run", is_flag=True, help="Change nothing, only show the changes.")
-@click.option(
-    "--from-start",
-    is_flag=True,
-    help="Check all records, also those that were synced long ago, and cut each log at its first damage. All later"
-    " records of that partition are lost: use --dry-run first.",
-)
-def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, from_start: bool) -> int:
+@takes(RepairOptions)
+def command(options: RepairOptions) -> int:
     """Repairs the log directories, or shows the changes with ``dry_run``. Returns the exit code."""
-    config = ServerConfig.load() if path is None else load_configuration(path)
-    chosen = list(directories) or (all_directories(config) if path is not None else [])
+    config = ServerConfig.load() if options.path is None else load_configuration(options.path)
+    chosen = list(options.directories) or (all_directories(config) if options.path is not None else [])
     if not chosen:
         raise click.UsageError("name the log directories, or --config")
     for directory in chosen:
@@ -79,14 +89,14 @@ def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, fro
             raise click.ClickException(
                 f"{directory} is not a formatted log directory; name the directories of log.dirs"
             )
-    files = OverlayFiles() if dry_run else Files()
+    files = OverlayFiles() if options.dry_run else Files()
     printer = _WarningPrinter()
     clean = {_absolute(directory) for directory in chosen if (directory / CLEAN_SHUTDOWN_FILE).exists()}
     logging.getLogger("odradek.storage").addHandler(printer)
     try:
         image = MetadataImage()
         for directory in chosen:
-            image = _repair_directory(directory, files, config, image, printer.show, from_start=from_start)
+            image = _repair_directory(directory, files, config, image, printer.show, from_start=options.from_start)
     except (KafkaError, MetadataLogError, MetadataCorruption) as problem:
         raise click.ClickException(str(problem)) from problem
     finally:

@@ -9,19 +9,17 @@ from pathlib import Path
 
 import click
 
-from odradek.protocol.codec import decode
-from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode, ProtocolError
-from odradek.protocol.framing.frames import SIZE
+from odradek.protocol.exchange.exchange import Exchange, ResponseLimits
+from odradek.protocol.framing.frames import Frames
 from odradek.protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 VERSION = 1
-"""The lowest version that Kafka 4 serves; older brokers serve it, too. It is not flexible, so the response header is
-only the correlation id.
-"""
-CORRELATION_ID_BYTES = 4
+"""The lowest version that Kafka 4 serves; older brokers serve it, too."""
 TIMEOUT_S = 30.0
 MOST_BYTES = 100 << 20
+NO_KAFKA = "an answer of {size} bytes; is this a Kafka listener without TLS? (size)"
+BROKER = ResponseLimits(MOST_BYTES, 64 * 1024, Frames(lambda size, _limit: NO_KAFKA.format(size=size)), short=NO_KAFKA)
 
 
 def directories_of(server: str) -> list[Path]:
@@ -30,8 +28,7 @@ def directories_of(server: str) -> list[Path]:
     if not colon or not port.isdecimal():
         raise click.UsageError(f"--bootstrap-server {server}: must be HOST:PORT")
     try:
-        answer = _ask(host.strip("[]"), int(port))
-        response, _ = decode(DescribeLogDirsResponse, VERSION, answer, CORRELATION_ID_BYTES)
+        response = _ask(host.strip("[]"), int(port))
     except (OSError, ProtocolError) as problem:
         raise click.ClickException(
             f"can't get the log directories of {server}: {problem}; name the directories instead"
@@ -46,21 +43,17 @@ def directories_of(server: str) -> list[Path]:
     return found
 
 
-def _ask(host: str, port: int) -> bytes:
-    """Sends the request; returns the response frame without its size. Raises OSError, ProtocolError."""
+def _ask(host: str, port: int) -> DescribeLogDirsResponse:
+    """Sends the request; returns the response. Raises OSError, ProtocolError."""
+    exchange = Exchange("odradek-storage", BROKER)
     with socket.create_connection((host, port), timeout=TIMEOUT_S) as connection:
-        connection.sendall(encode_request(DescribeLogDirsRequest(None), VERSION, 1, "odradek-storage"))
-        size = SIZE.unpack(_exactly(connection, SIZE.size))[0]
-        if not CORRELATION_ID_BYTES <= size <= MOST_BYTES:
-            raise ProtocolError(f"an answer of {size} bytes; is this a Kafka listener without TLS?", "size")
-        return _exactly(connection, size)
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        chunk = connection.recv(size - len(data))
-        if not chunk:
-            raise OSError("the connection was closed; is this a Kafka listener without TLS and SASL?")
-        data += chunk
-    return bytes(data)
+        exchange.request(DescribeLogDirsRequest(None), VERSION, DescribeLogDirsResponse, None, TIMEOUT_S, 0.0)
+        connection.sendall(exchange.take_unsent())
+        while exchange.failure is None:
+            count = connection.recv_into(exchange.target())
+            if not count:
+                raise OSError("the connection was closed; is this a Kafka listener without TLS and SASL?")
+            for _, response in exchange.received(count, 0.0):
+                assert isinstance(response, DescribeLogDirsResponse)
+                return response
+        raise exchange.failure

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
+from odradek.protocol.exchange.exchange import SOFTWARE_NAME, SOFTWARE_VERSION
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from odradek.protocol.messages.quorum import UpdateFeaturesRequest, UpdateFeaturesResponse
 
-from ..cluster.exchange import CLIENT_SOFTWARE_NAME, CLIENT_SOFTWARE_VERSION
 from ..errors import broker_error
 from .base import AdminBase
 
@@ -41,7 +41,7 @@ class FeatureAdmin(AdminBase):
     async def describe_features(self, node_id: int | None = None) -> FeatureDescription:
         """The features of this node, or of any node if ``node_id`` is None. Raises KafkaError."""
         connection = await self._node_or_any(node_id)
-        request = ApiVersionsRequest(CLIENT_SOFTWARE_NAME, CLIENT_SOFTWARE_VERSION)
+        request = ApiVersionsRequest(SOFTWARE_NAME, SOFTWARE_VERSION)
         response = await connection.call(request, ApiVersionsResponse)
         if response.error_code:
             raise broker_error(response.error_code, "ApiVersions")

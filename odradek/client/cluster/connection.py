@@ -1,6 +1,6 @@
-"""A connection to one broker: the socket I/O for the protocol state in ``exchange.py``.
+"""A connection to one broker: the socket for the protocol state in an ``Exchange``.
 
-Owns: the transport, the deadlines of the waiting requests. Never does: metadata, retries. Requests are pipelined:
+Owns: the transport, the timer, the future of each request. Never does: metadata, retries. Requests are pipelined:
 ``send`` writes at once and returns a future, so that requests go out in the order of the calls. A request that times
 out closes the connection, because answers come in order and the later ones would be late too (as ``NetworkClient``
 does). Large responses are received directly into their own memory.
@@ -8,16 +8,25 @@ does). Large responses are received directly into their own memory.
 
 import asyncio
 import os
+import random
 import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from odradek.protocol.errors import ProtocolError
-from odradek.protocol.messages.metadata import ApiVersionsResponse
+from odradek.protocol.errors import LoginRefusedError
+from odradek.protocol.exchange.exchange import Exchange, NoCommonVersionError, ResponseLimits
+from odradek.protocol.framing.frames import SIZE, Frames, describe_size
 from odradek.protocol.messages.structure import Message
 
-from ..errors import AuthenticationError, BrokerConnectionError, ClientError, RequestTimedOutError
-from .exchange import Exchange, PendingRequest
+from ..errors import (
+    AuthenticationError,
+    BrokerConnectionError,
+    ClientError,
+    RequestTimedOutError,
+    UnsupportedVersionError,
+)
 
 if TYPE_CHECKING:
     from ..security.login import Logins
@@ -25,44 +34,45 @@ if TYPE_CHECKING:
 
 Response = TypeVar("Response", bound=Message)
 
-
-class HeldRequest(NamedTuple):
-    """A request that waits until the client has authenticated again. ``future`` is None if no answer will come."""
-
-    request: Message
-    version: int
-    response_type: type[Message] | None
-    future: "asyncio.Future[Any] | None"
-    timeout_ms: float
+TLS_ALERT_AND_MAJOR_VERSION = b"\x15\x03"
+MAX_RESPONSE_BYTES = 256 * 1024 * 1024
+"""Larger frames are protocol errors. The first 4 bytes of HTTP and TLS answers, read as a size, exceed this limit."""
 
 
-class RequestDeadline(NamedTuple):
-    """When a waiting request times out: the event loop's time in seconds."""
+def _refusal(size: int, limit: int) -> str:
+    first = SIZE.pack(size)
+    if first == b"HTTP":
+        return "an HTTP server answers there, not a Kafka broker; check host and port"
+    if first.startswith(TLS_ALERT_AND_MAJOR_VERSION):
+        return "the listener requires TLS: set security.protocol=SSL or SASL_SSL, or name a PLAINTEXT listener"
+    return describe_size("MAX_RESPONSE_BYTES", size, limit)
 
-    at_s: float
-    request_name: str
-    timeout_ms: float
+
+BROKER = ResponseLimits(MAX_RESPONSE_BYTES, receive_buffer_bytes=64 * 1024, frames=Frames(_refusal, 2 * 1024 * 1024))
+"""A Fetch response of the default size gets its whole buffer at once, so that its bytes are not copied."""
 
 
 class BrokerConnection(asyncio.BufferedProtocol):
     """One open connection with negotiated versions. Get it with ``BrokerConnection.open``."""
 
-    def __init__(self, host: str, port: int, client_id: str | None, request_timeout_ms: float) -> None:
+    def __init__(
+        self, host: str, port: int, client_id: str | None, request_timeout_ms: float, logins: "Logins | None" = None
+    ) -> None:
         self.host = host
         self.port = port
-        self._exchange = Exchange(client_id)
+        self._exchange = Exchange(client_id, BROKER, has_login=logins is not None, is_wanted=_is_wanted)
+        self.versions = self._exchange.versions
+        """API key -> lowest and highest version that the broker serves."""
+        self.finalized_features = self._exchange.finalized_features
+        """The cluster's feature levels at the time when the connection was opened."""
         self._request_timeout_ms = request_timeout_ms
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._deadlines: dict[int, RequestDeadline] = {}
-        """By the correlation id of each waiting request."""
         self._timer: asyncio.TimerHandle | None = None
-        self._timer_at_s = 0.0
+        self._timer_at_s = inf
         self._failure: Exception | None = None
-        self._logins: Logins | None = None
-        self._renew_at: float | None = None
+        self._logins = logins
         self._renewal: asyncio.Task[None] | None = None
-        self._held: list[HeldRequest] = []
         self.on_refusal: Callable[[AuthenticationError], None] | None = None
         """Called if the broker refuses a re-authentication, or the client's certificate after the handshake."""
 
@@ -84,14 +94,13 @@ class BrokerConnection(asyncio.BufferedProtocol):
         Raises BrokerConnectionError, RequestTimedOutError, AuthenticationError.
         """
         loop = asyncio.get_running_loop()
-        tls = None if secured is None else secured.tls
+        tls, logins = (None, None) if secured is None else (secured.tls, secured.logins)
+        make = partial(cls, host, port, client_id, request_timeout_ms, logins)
         name = None if tls is None else host
         address = address_of(host, port)
         try:
             async with asyncio.timeout(connection_timeout_ms / 1000):
-                transport, connection = await loop.create_connection(
-                    lambda: cls(host, port, client_id, request_timeout_ms), host, port, ssl=tls, server_hostname=name
-                )
+                transport, connection = await loop.create_connection(make, host, port, ssl=tls, server_hostname=name)
         except TimeoutError:
             raise BrokerConnectionError(
                 f"{address} did not accept a connection within {connection_timeout_ms:.0f} ms; "
@@ -105,81 +114,39 @@ class BrokerConnection(asyncio.BufferedProtocol):
             if size >= 0:
                 transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, option, size)
         try:
-            await connection._negotiate(min(connection_timeout_ms, request_timeout_ms))
-            if secured is not None and secured.logins is not None:
-                connection._logins = secured.logins
-                await connection._log_in()
+            await connection._outcome(connection._exchange.negotiate, min(connection_timeout_ms, request_timeout_ms))
+            if logins is not None:
+                await connection._log_in(logins)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    async def _negotiate(self, timeout_ms: float) -> None:
-        request, version = self._exchange.api_versions_request()
-        while True:
-            response = await self._send(request, version, ApiVersionsResponse, timeout_ms)
-            retry = self._exchange.accept_api_versions(version, response)
-            if retry is None:
-                return
-            request, version = self._exchange.api_versions_request(retry)
-
-    async def _log_in(self) -> None:
+    async def _log_in(self, logins: "Logins") -> None:
         """Authenticates with SASL once. Raises AuthenticationError and the errors of ``call``."""
-        from odradek.protocol.security.login_exchange import RESPONSES, LoginRefusedError, login_steps
+        event = partial(self._exchange.log_in, await logins.mechanism(), self.address, random.random())
+        await self._outcome(event, self._request_timeout_ms)
 
-        assert self._logins is not None
-        steps = login_steps(await self._logins.mechanism(), self.address)
-        request = next(steps)
-        while True:
-            version = self._exchange.version_for(type(request))
-            response_type = RESPONSES[type(request)]
-            answer: Message = await self._send_now(request, version, response_type, self._request_timeout_ms)
-            try:
-                request = steps.send(answer)
-            except StopIteration as done:
-                renew_after_ms = self._logins.renew_after_ms(done.value)
-                break
-            except LoginRefusedError as refusal:
-                raise AuthenticationError(str(refusal)) from None
-        self._renew_at = None if renew_after_ms is None else self._loop.time() + renew_after_ms / 1000
-
-    async def _renew(self) -> None:
-        """Re-authenticates (KIP-368), then sends the requests that were held. A failure closes the connection."""
+    async def _renew(self, logins: "Logins") -> None:
+        """Re-authenticates (KIP-368); the exchange holds requests until then. A failure closes the connection."""
         try:
-            await self._log_in()
+            await self._log_in(logins)
         except ClientError as error:
             self._fail(error)
-            return
         finally:
             self._renewal = None
-        held, self._held = self._held, []
-        for request, version, response_type, future, timeout_ms in held:
-            if response_type is None:
-                self._write(request, version)
-            elif future is not None and not future.done():
-                self._send_now(request, version, response_type, timeout_ms, future)
 
-    def _must_hold(self) -> bool:
-        """Whether requests must wait for a re-authentication. Starts one if it is due: only requests start it, as in
-        Java."""
-        if self._renewal is None and self._renew_at is not None and self._loop.time() >= self._renew_at:
-            self._renewal = asyncio.ensure_future(self._renew())
-        return self._renewal is not None
+    def _renew_if_due(self) -> None:
+        """Starts a re-authentication if it is due: only requests start it, as in Java."""
+        due = self._exchange.is_renewal_due(self._loop.time())
+        if due and self._renewal is None and self._failure is None and self._logins is not None:
+            self._exchange.hold()
+            self._renewal = asyncio.ensure_future(self._renew(self._logins))
 
     @property
     def address(self) -> str:
         """``host:port``."""
         return address_of(self.host, self.port)
-
-    @property
-    def versions(self) -> dict[int, tuple[int, int]]:
-        """API key -> lowest and highest version that the broker serves."""
-        return self._exchange.versions
-
-    @property
-    def finalized_features(self) -> dict[str, int]:
-        """The cluster's feature levels at the time when the connection was opened."""
-        return self._exchange.finalized_features
 
     @property
     def is_open(self) -> bool:
@@ -188,7 +155,10 @@ class BrokerConnection(asyncio.BufferedProtocol):
 
     def version_for(self, request_type: type[Message], max_version: int | None = None) -> int:
         """The version that a request of this type would use. Raises UnsupportedVersionError."""
-        return self._exchange.version_for(request_type, max_version)
+        try:
+            return self._exchange.version_for(request_type, max_version)
+        except NoCommonVersionError as error:
+            raise UnsupportedVersionError(str(error)) from None
 
     def send(
         self,
@@ -203,8 +173,10 @@ class BrokerConnection(asyncio.BufferedProtocol):
         Raises UnsupportedVersionError at once; the future raises BrokerConnectionError, RequestTimedOutError or
         ProtocolError. ``timeout_ms`` defaults to the connection's request timeout.
         """
-        version = self._exchange.version_for(type(request), max_version)
-        return self._send(request, version, response_type, timeout_ms or self._request_timeout_ms)
+        version = self.version_for(type(request), max_version)
+        self._renew_if_due()
+        event = partial(self._exchange.request, request, version, response_type)
+        return self._begin(event, timeout_ms or self._request_timeout_ms)
 
     async def call(
         self,
@@ -219,69 +191,60 @@ class BrokerConnection(asyncio.BufferedProtocol):
 
     def send_without_response(self, request: Message, *, max_version: int | None = None) -> None:
         """Sends a request that the broker does not answer: Produce with acks=0. Raises BrokerConnectionError."""
-        version = self._exchange.version_for(type(request), max_version)
+        version = self.version_for(type(request), max_version)
         if self._transport is None or self._failure is not None:
             raise self._failure or BrokerConnectionError(f"the connection to {self.address} is closed")
-        if self._must_hold():
-            self._held.append(HeldRequest(request, version, None, None, 0))
-        else:
-            self._write(request, version)
-
-    def _write(self, request: Message, version: int) -> None:
-        assert self._transport is not None
-        _, frame = self._exchange.request(request, version, None)
-        self._transport.write(frame)
+        self._renew_if_due()
+        self._exchange.request(request, version, None, None, 0, self._loop.time())
+        self._flush()
 
     def close(self) -> None:
         """Closes the connection; waiting requests fail with BrokerConnectionError."""
         self._fail(BrokerConnectionError(f"the connection to {self.address} was closed"))
 
-    def _send(
-        self, request: Message, version: int, response_type: type[Response], timeout_ms: float
-    ) -> asyncio.Future[Response]:
-        future: asyncio.Future[Response] = self._loop.create_future()
-        if self._must_hold() and self._failure is None:
-            self._held.append(HeldRequest(request, version, response_type, future, timeout_ms))
-            return future
-        return self._send_now(request, version, response_type, timeout_ms, future)
-
-    def _send_now(
-        self,
-        request: Message,
-        version: int,
-        response_type: type[Response],
-        timeout_ms: float,
-        future: "asyncio.Future[Response] | None" = None,
-    ) -> "asyncio.Future[Response]":
-        future = self._loop.create_future() if future is None else future
+    def _begin(self, event: Callable[[Any, float, float], None], timeout_ms: float) -> "asyncio.Future[Any]":
+        """Calls a method of the exchange that has an outcome: with the token, the timeout and the time, in seconds.
+        Returns a future of the outcome."""
+        future: asyncio.Future[Any] = self._loop.create_future()
         if self._transport is None or self._failure is not None:
             future.set_exception(self._failure or BrokerConnectionError(f"{self.address} is not connected"))
             return future
-        correlation_id, frame = self._exchange.request(request, version, response_type, future)
-        deadline_s = self._loop.time() + timeout_ms / 1000
-        self._deadlines[correlation_id] = RequestDeadline(deadline_s, type(request).__name__, timeout_ms)
-        if self._timer is None or deadline_s < self._timer_at_s:
-            self._watch(deadline_s)
-        self._transport.write(frame)
+        event(future, timeout_ms / 1000, self._loop.time())
+        self._flush()
         return future
 
-    def _watch(self, at_s: float) -> None:
+    async def _outcome(self, event: Callable[[Any, float, float], None], timeout_ms: float) -> None:
+        """As :meth:`_begin`, for a negotiation or a login. Raises AuthenticationError, UnsupportedVersionError and the
+        errors of ``call``."""
+        try:
+            await self._begin(event, timeout_ms)
+        except LoginRefusedError as refusal:
+            raise AuthenticationError(str(refusal)) from None
+        except NoCommonVersionError as error:
+            raise UnsupportedVersionError(str(error)) from None
+
+    def _flush(self) -> None:
+        """Writes what the exchange sends, and sets the timer."""
+        assert self._transport is not None
+        if self._exchange.unsent:
+            self._transport.write(self._exchange.take_unsent())
+        if self._exchange.check_at_s < self._timer_at_s:
+            self._set_timer(self._exchange.check_at_s)
+
+    def _set_timer(self, at_s: float) -> None:
         """Sets the one timer of all requests. It is not moved at each answer: if it is early, it only looks."""
         if self._timer is not None:
             self._timer.cancel()
+        self._timer = None if at_s == inf else self._loop.call_at(at_s, self._check_deadlines)
         self._timer_at_s = at_s
-        self._timer = self._loop.call_at(at_s, self._check_deadlines)
 
     def _check_deadlines(self) -> None:
-        self._timer = None
-        if not self._deadlines:
+        late = self._exchange.overdue(self._loop.time())
+        if late is None:
+            self._set_timer(self._exchange.check_at_s)
             return
-        at_s, name, timeout_ms = min(self._deadlines.values())
-        if at_s > self._loop.time():
-            self._watch(at_s)
-            return
-        name = name.removesuffix("Request")
-        self._fail(RequestTimedOutError(f"{self.address} did not answer {name} within {timeout_ms:.0f} ms"))
+        text = f"{self.address} did not answer {late.name} within {late.timeout_s * 1000:.0f} ms"
+        self._fail(RequestTimedOutError(text))
 
     def _fail(self, failure: Exception) -> None:
         """Closes the connection once; every waiting request fails with ``failure``."""
@@ -292,26 +255,23 @@ class BrokerConnection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        self._deadlines.clear()
-        held, self._held = self._held, []
-        for future in [pending.token for pending in self._exchange.pending] + [request.future for request in held]:
+        self._set_timer(inf)
+        for future in self._exchange.abandon():
             if future is not None:
                 _set_exception(future, self._failure)
 
-    def _lost(self, error: Exception | None, waiting: list[PendingRequest]) -> ClientError:
+    def _lost(self, error: Exception | None) -> ClientError:
         """The error for a connection that the broker closed, with its probable reason."""
         if error is not None and type(error).__module__ == "ssl":
             assert isinstance(error, OSError)
             return _tls_error(self.address, error)  # TLS 1.3 refuses a client's certificate after the handshake
         reason = f": {error}" if error else ""
         text = f"{self.address} closed the connection{reason}"
+        waiting = self._exchange.pending
         if waiting and not self._exchange.versions:
             text += "; is it a Kafka broker, and is security.protocol right for this listener?"
         elif waiting:
-            text += f" while {waiting[0].request} waited for its answer"
+            text += f" while {waiting[0].name} waited for its answer"
             if self._exchange.answered == 1 and self._logins is None:
                 text += "; if the listener requires SASL, set security.protocol"
         return BrokerConnectionError(text)
@@ -329,20 +289,20 @@ class BrokerConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, count: int) -> None:
         """Called by the event loop with the number of received bytes: each complete response sets its future."""
-        try:
-            for pending, message in self._exchange.received(count):
-                self._deadlines.pop(pending.correlation_id, None)
-                future: asyncio.Future[Any] = pending.token
-                if not future.done():
-                    future.set_result(message)
-        except ProtocolError as error:
-            self._fail(BrokerConnectionError(f"{self.address}: {error}"))
+        for future, outcome in self._exchange.received(count, self._loop.time()):
+            if isinstance(outcome, Exception):
+                _set_exception(future, outcome)
+            elif not future.done():
+                future.set_result(outcome)
+        if self._exchange.failure is not None:
+            self._fail(BrokerConnectionError(f"{self.address}: {self._exchange.failure}"))
+        elif self._exchange.unsent and self._transport is not None:
+            self._flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by the event loop after the socket closed: all waiting requests fail."""
         if self._failure is None:
-            waiting = self._exchange.pending
-            self._failure = self._lost(exc, waiting)
+            self._failure = self._lost(exc)
         self._fail(self._failure)
 
 
@@ -356,6 +316,10 @@ def _tls_error(address: str, error: OSError) -> ClientError:
         return AuthenticationError(f"TLS with {address} failed: {tls_failure(error)}")
     hint = "; does it have a TLS listener there?" if isinstance(error, ConnectionError) and not error.errno else ""
     return BrokerConnectionError(f"cannot connect to {address} with TLS: {_reason(error)}{hint}")
+
+
+def _is_wanted(future: "asyncio.Future[Any] | None") -> bool:
+    return future is None or not future.done()  # None: a request without a response; done: it was cancelled
 
 
 def _set_exception(future: "asyncio.Future[Any]", failure: Exception) -> None:

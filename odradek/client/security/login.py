@@ -1,12 +1,11 @@
-"""The SASL logins of one client: the mechanism's state for each login, and the time of re-authentication.
+"""The SASL logins of one client: the mechanism's state for each login.
 
-Owns: the choice of the source of tokens, the random numbers. Never does: sockets, clocks, the order of the messages
+Owns: the choice of the source of tokens, the nonces. Never does: sockets, clocks, the order of the messages
 (``protocol.security.login_exchange``). Source: ``SaslClientAuthenticator``.
 """
 
 import asyncio
 import inspect
-import random
 import secrets
 import string
 from collections.abc import Mapping
@@ -40,8 +39,6 @@ async def _provided(provider: TokenProvider) -> str:
     return found
 
 
-WINDOW_FACTOR, WINDOW_JITTER = 0.85, 0.10
-"""A connection re-authenticates after a random 85 to 95 % of its session's lifetime, to spread the load."""
 NONCE_LETTERS = string.ascii_letters + string.digits
 
 
@@ -54,7 +51,6 @@ class Logins:
         self._tokens: TokenSource | None = None
         if self._settings.mechanism == OAUTHBEARER:
             self._tokens = TokenSource(security, self._settings.options)
-        self._chance = random.Random()
 
     async def mechanism(self) -> ClientLogin:
         """A new mechanism object for one login. Raises AuthenticationError if it cannot get a token."""
@@ -65,13 +61,6 @@ class Logins:
             return _with_password(settings)
         except MechanismError as error:
             raise AuthenticationError(f"{settings.mechanism}: {error}") from None
-
-    def renew_after_ms(self, lifetime_ms: int) -> float | None:
-        """The ms from now until the re-authentication; None if the session does not expire."""
-        if lifetime_ms <= 0:
-            return None
-        share: float = WINDOW_FACTOR + WINDOW_JITTER * self._chance.random()
-        return lifetime_ms * share
 
 
 def _with_password(settings: ClientSasl) -> ClientLogin:

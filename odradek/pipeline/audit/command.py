@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..command_line import add_arguments, argument, interruptible, parse, path_on_disk, time_ms
+from odradek.protocol.common.command_arguments import add_arguments, argument, parse
+
+from ..command_line import interruptible, path_on_disk, time_ms
 from ..directories.file_access import check_reachable, path_of
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL, SPARK

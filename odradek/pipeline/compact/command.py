@@ -8,10 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.common.command_arguments import add_arguments, argument, parse
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 
-from ..command_line import add_arguments, argument, interruptible, parse, parse_size, path_on_disk
+from ..command_line import interruptible, parse_size, path_on_disk
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL
 from ..engine.job import EngineError, EngineMissingError

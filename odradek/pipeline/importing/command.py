@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.common.command_arguments import add_arguments, argument, parse
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.records.compression import COMPRESSION_NAMES, CompressionType
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 
-from ..command_line import add_arguments, argument, interruptible, no_way_back, parse, path_on_disk
+from ..command_line import interruptible, no_way_back, path_on_disk
 from ..engine.job import EngineError
 
 if TYPE_CHECKING:

@@ -15,12 +15,13 @@ from typing import Any
 
 from ..apis.api_keys import ApiKey, api
 from ..errors import ProtocolError
-from ..messages.headers import RequestHeader
+from ..messages.headers import RequestHeader, ResponseHeader
 from . import Buffer, Message, carries_records, decoder, encoder, parts_encoder, step_encoder
 
 ResponseEncoder = Callable[[Any, int], list[Any]]
 ResponseStepEncoder = Callable[[Any, int], Generator[None, None, list[Any]]]
 
+CORRELATION_ID_BYTES = 4
 _API_KEY_AND_VERSION = Struct(">hh")
 _CORRELATION_ID_AND_SIZE = Struct(">ih")
 _REQUEST_HEAD = Struct(">ihhih")
@@ -51,6 +52,15 @@ def request_header_version(api_key: int, version: int) -> int:
 def response_header_version(api_key: int, version: int) -> int:
     """The version of a response's header: 0 or 1. Raises ProtocolError for an API key that is not Kafka's."""
     return 1 if version >= _flexible_since(api_key) and api_key != ApiKey.API_VERSIONS else 0
+
+
+def response_body_position(api_key: int, version: int, frame: Buffer) -> int:
+    """The position of the body in a response's frame (without the size), after the header. Raises ProtocolError."""
+    if response_header_version(api_key, version) == 0:
+        return CORRELATION_ID_BYTES
+    if frame[CORRELATION_ID_BYTES : CORRELATION_ID_BYTES + 1] == _NO_TAGGED_FIELDS:  # as most responses
+        return CORRELATION_ID_BYTES + 1
+    return decoder(ResponseHeader, 1)(frame, 0)[1]
 
 
 def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:

@@ -60,6 +60,11 @@ def repeated(*names: str, **settings: Any) -> Any:
     return _declared((Declaration(click.option, names, {"multiple": True, **settings}),), default=())
 
 
+def argument(**settings: Any) -> Any:
+    """A field with the value of an argument that is not an option; None if it is not ``required`` and not given."""
+    return _declared((Declaration(click.argument, (), {"required": True, **settings}),), default=None)
+
+
 def arguments(**settings: Any) -> Any:
     """A field with a tuple of the arguments that are not options."""
     return _declared((Declaration(click.argument, (), {"nargs": -1, **settings}),), default=())

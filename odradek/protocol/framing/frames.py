@@ -9,6 +9,8 @@ later read is copied once. Of a large frame (LARGE_FRAME_BYTES), only the part t
 is copied; the rest is received directly into the frame's buffer (:meth:`FrameReader.target`).
 """
 
+from collections.abc import Callable
+from functools import partial
 from struct import Struct
 from typing import NamedTuple
 
@@ -28,14 +30,34 @@ NOTHING = memoryview(b"")
 class Frames(NamedTuple):
     """The settings for one kind of frames."""
 
-    max_key: str
-    """The config that limits their size, for error messages."""
-    first_buffer_bytes: int
+    refusal: Callable[[int, int], str]
+    """Returns the error text for a frame, by its size and the limit."""
+    first_buffer_bytes: int = FIRST_BUFFER_BYTES
     """The smallest first buffer of a large unfinished frame, in bytes."""
 
 
-REQUESTS = Frames("socket.request.max.bytes", FIRST_BUFFER_BYTES)
-UNAUTHENTICATED = Frames("sasl.server.max.receive.size", 1024)
+def describe_size(max_key: str, size: int, max_frame_bytes: int) -> str:
+    """The error text for a frame's size, which the config ``max_key`` limits. Recognizes the first bytes of HTTP, TLS
+    and SSH, which were read as a size."""
+    first = SIZE.pack(size)
+    if first in (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI "):
+        reason = "these are the first bytes of an HTTP request; this listener speaks the Kafka protocol"
+    elif first[0] == 0x16 and first[1] == 0x03:
+        reason = (
+            "these are the first bytes of a TLS handshake; this listener is PLAINTEXT: "
+            "set the client's security.protocol to PLAINTEXT or connect to a TLS listener"
+        )
+    elif first == b"SSH-":
+        reason = "these are the first bytes of an SSH client; this listener speaks the Kafka protocol"
+    elif size < 0:
+        reason = "a size can't be negative"
+    else:
+        reason = f"larger than {max_key}={max_frame_bytes}"
+    return f"frame of {size} bytes: {reason}"
+
+
+REQUESTS = Frames(partial(describe_size, "socket.request.max.bytes"))
+UNAUTHENTICATED = Frames(partial(describe_size, "sasl.server.max.receive.size"), 1024)
 """Frames of clients that have not authenticated: an announced size alone makes the reader allocate only 1 KiB."""
 
 
@@ -188,21 +210,4 @@ class FrameReader:
         return rest if frame is None else [frame, *rest]
 
     def _refused(self, size: int) -> ProtocolError:
-        return ProtocolError(f"frame of {size} bytes: {describe_size(size, self._max_frame_bytes, self._kind.max_key)}")
-
-
-def describe_size(size: int, max_frame_bytes: int, max_key: str = REQUESTS.max_key) -> str:
-    """The reason why a frame's size is refused. Recognizes HTTP, TLS and SSH, whose first bytes were read as a size."""
-    first = SIZE.pack(size)
-    if first in (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI "):
-        return "these are the first bytes of an HTTP request; this listener speaks the Kafka protocol"
-    if first[0] == 0x16 and first[1] == 0x03:
-        return (
-            "these are the first bytes of a TLS handshake; this listener is PLAINTEXT: "
-            "set the client's security.protocol to PLAINTEXT or connect to a TLS listener"
-        )
-    if first == b"SSH-":
-        return "these are the first bytes of an SSH client; this listener speaks the Kafka protocol"
-    if size < 0:
-        return "a size can't be negative"
-    return f"larger than {max_key}={max_frame_bytes}"
+        return ProtocolError(self._kind.refusal(size, self._max_frame_bytes))

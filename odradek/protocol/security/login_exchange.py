@@ -6,7 +6,7 @@ an open connection (KIP-368). Source: ``SaslClientAuthenticator``.
 
 from collections.abc import Generator
 
-from ..errors import ErrorCode, error_name
+from ..errors import ErrorCode, LoginRefusedError, error_name
 from ..messages.security import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
@@ -20,15 +20,6 @@ LoginSteps = Generator[Message, Message, int]
 """Yields each request to send, and receives its response. Returns the session lifetime in ms (0: no limit)."""
 MESSAGES_MAX = 10
 """The highest number of SaslAuthenticate requests in a login; no mechanism needs more."""
-RESPONSES: dict[type[Message], type[Message]] = {
-    SaslHandshakeRequest: SaslHandshakeResponse,
-    SaslAuthenticateRequest: SaslAuthenticateResponse,
-}
-"""Each request of a login -> its response."""
-
-
-class LoginRefusedError(Exception):
-    """The broker refuses the login, or could not prove that it knows the password. The text has no secret."""
 
 
 def login_steps(mechanism: ClientLogin, address: str) -> LoginSteps:

@@ -4,13 +4,36 @@ import errno
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
 from ..apis.table import MessageSpec
+from ..common.command_options import argument, either, flag, option, takes
 from ..errors import ProtocolError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiListOptions:
+    """The options of ``odradek protocol list``."""
+
+    as_json: bool = flag("--json", help="print JSON")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """The arguments of ``odradek protocol show``."""
+
+    name: str = argument()
+    version: int | None = argument(required=False, type=int)
+    kind: str | None = either(
+        option("--request", flag_value="Request", help="only the request"),
+        option("--response", flag_value="Response", help="only the response"),
+    )
+    source: str | None = option("--bytes", metavar="HEX|FILE|-", help="decode these bytes: offset, bytes, field, value")
+    frame: bool = flag("--frame", help="the bytes are a whole frame, with size and header")
+    as_json: bool = flag("--json", help="print JSON")
 
 
 def protocol(arguments: Sequence[str]) -> int:
@@ -30,8 +53,8 @@ def group() -> None:
 
 
 @group.command("list")
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
-def list_apis(as_json: bool) -> int:
+@takes(ApiListOptions)
+def list_apis(options: ApiListOptions) -> int:
     """List every API: key, name, versions."""
     from . import show
 
@@ -46,7 +69,7 @@ def list_apis(as_json: bool) -> int:
         for request, _ in show.apis()
     ]
     names = ("key", "name", "versions", "flexible", "listeners")
-    if as_json:
+    if options.as_json:
         click.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2))
     else:
         click.echo("\n".join(show.columns([tuple(name.upper() for name in names), *rows])))
@@ -54,16 +77,8 @@ def list_apis(as_json: bool) -> int:
 
 
 @group.command("show")
-@click.argument("name")
-@click.argument("version", required=False, type=int)
-@click.option("--request", "kind", flag_value="Request", help="only the request")
-@click.option("--response", "kind", flag_value="Response", help="only the response")
-@click.option("--bytes", "source", metavar="HEX|FILE|-", help="decode these bytes: offset, bytes, field, value")
-@click.option("--frame", is_flag=True, help="the bytes are a whole frame, with size and header")
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
-def show_message(
-    name: str, version: int | None, kind: str | None, source: str | None, frame: bool, as_json: bool
-) -> int:
+@takes(ShowOptions)
+def show_message(options: ShowOptions) -> int:
     """Print the fields of NAME at VERSION, or of all its versions.
 
     NAME is an API (Produce, or its key 0: request and response) or any message (ProduceRequest, TopicRecord,
@@ -72,15 +87,15 @@ def show_message(
     from . import show
 
     try:
-        specs = show.find(name)
-        specs = [spec for spec in specs if kind is None or spec.name.endswith(kind)]
+        specs = show.find(options.name)
+        specs = [spec for spec in specs if options.kind is None or spec.name.endswith(options.kind)]
         if not specs:
-            raise ProtocolError(f"{name} is not a {kind}".lower())
-        if source is None:
-            return _show_fields(specs, version, as_json)
-        if version is None:
+            raise ProtocolError(f"{options.name} is not a {options.kind}".lower())
+        if options.source is None:
+            return _show_fields(specs, options.version, options.as_json)
+        if options.version is None:
             raise click.UsageError("--bytes needs a VERSION")
-        return _show_bytes(specs[0], version, read_bytes(source), frame, as_json)
+        return _show_bytes(specs[0], options.version, read_bytes(options.source), options.frame, options.as_json)
     except ProtocolError as error:
         raise click.UsageError(str(error)) from None
 

@@ -1,6 +1,5 @@
 """``odradek test-broker``: runs a broker for tests in any language, with an HTTP port that controls it."""
 
-import argparse
 import json
 import logging
 import signal
@@ -16,6 +15,7 @@ from odradek.broker.server.commands import stop_signals
 from odradek.protocol.errors import KafkaError
 
 from ..fixtures.marked_topic import marked_topic
+from .arguments import TestBrokerArguments
 from .controlled_broker import ControlledBroker
 from .routes import AdminControl
 from .server import AdminServer
@@ -23,11 +23,8 @@ from .server import AdminServer
 START_ERRORS = (BindError, ConfigError, KafkaError, OSError)
 
 
-def run_test_broker(options: argparse.Namespace) -> int:
-    """Runs the broker until SIGTERM or Ctrl-C. Returns 0, or 1 if it could not start (the reason is on standard error).
-
-    ``options`` are those of :mod:`.options`.
-    """
+def run_test_broker(options: TestBrokerArguments) -> int:
+    """Runs the broker until SIGTERM or Ctrl-C. Returns 0, or 1 if it could not start (it prints the reason)."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
         configs = dict(_config(override) for override in options.override)
@@ -75,7 +72,7 @@ def _config(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _say(options: argparse.Namespace, bootstrap_servers: str, admin_port: int) -> None:
+def _say(options: TestBrokerArguments, bootstrap_servers: str, admin_port: int) -> None:
     admin = f"http://{options.host}:{admin_port}"
     if options.ready_file:
         ready = Path(options.ready_file)

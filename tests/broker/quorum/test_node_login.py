@@ -14,7 +14,7 @@ from odradek.broker.network.node_client import (
     NodeUnavailableError,
 )
 from odradek.protocol.apis.api_keys import ApiKey
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, LoginRefusedError
 from odradek.protocol.messages.quorum import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from odradek.protocol.messages.security import (
     SaslAuthenticateRequest,
@@ -23,7 +23,7 @@ from odradek.protocol.messages.security import (
     SaslHandshakeResponse,
 )
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.security.login_exchange import MESSAGES_MAX, LoginRefusedError, login_steps
+from odradek.protocol.security.login_exchange import MESSAGES_MAX, login_steps
 from odradek.protocol.security.login_mechanisms import MechanismError
 from odradek.protocol.security.token_settings import TokenError
 from support.brokers.fake_node import SERVED, Answer, FakeNode

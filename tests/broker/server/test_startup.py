@@ -35,6 +35,7 @@ NEVER_AT_START = (
     "cramjam",
     "re2",
     "odradek.broker.server.first_topics",
+    "odradek.protocol.exchange",
     # of security
     "cryptography",
     "jwt",

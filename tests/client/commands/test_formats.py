@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.client.cluster.exchange import CLIENT_SOFTWARE_VERSION
 from odradek.client.commands.configs import split_configs
 from odradek.client.commands.consume import parse_moment
 from odradek.client.commands.get_offsets import parse_time, partition_filter
@@ -22,6 +21,7 @@ from odradek.client.group.classic_protocol import (
 )
 from odradek.client.types import ConsumerRecord, TopicPartition
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.exchange.exchange import SOFTWARE_VERSION
 
 KEYS = {"parse.key": "true", "key.separator": ":"}
 HEADERS = {"parse.headers": "true"}
@@ -157,4 +157,4 @@ def test_consumer_protocol_bytes_are_kafkas() -> None:
 def test_the_client_names_the_packages_version() -> None:
     from importlib.metadata import version
 
-    assert version("odradek") == CLIENT_SOFTWARE_VERSION
+    assert version("odradek") == SOFTWARE_VERSION

@@ -178,8 +178,8 @@ async def test_a_session_is_renewed_before_it_ends(secured: SecuredKafka, name: 
                 await future
             count += len(futures)
         assert connection.is_open, "the broker closes a connection whose session has ended"
-        assert connection._renew_at is not None
-        assert connection._renew_at > end
+        assert connection._exchange.renew_at_s is not None
+        assert connection._exchange.renew_at_s > end
     async with Consumer(bootstrap_servers=servers, security=secured.client("SHORT", mechanism)) as consumer:
         partitions = await consumer.partitions_for_topic(name)
         assert partitions == [0]

@@ -10,7 +10,7 @@ from typing import TypeVar
 from odradek.protocol.errors import ErrorCode, error_name
 from odradek.protocol.messages.structure import Message
 
-from ...network.node_client import ANY_VERSION, NodeClient, NodeUnavailableError, client_at
+from ...network.node_client import NodeClient, NodeUnavailableError, client_at
 from .known_controllers import Address, KnownControllers
 
 DENIED = (
@@ -47,7 +47,7 @@ class ControllerChannel:
         return {} if self._client is None else self._client.versions
 
     async def send(
-        self, request: Message, response_type: type[Response], timeout_s: float, max_version: int = ANY_VERSION
+        self, request: Message, response_type: type[Response], timeout_s: float, max_version: int | None = None
     ) -> Response:
         """Sends one request to the active controller. Raises NodeUnavailableError if none is known or it has lost
         its role: ask again after :data:`RETRY_MS`."""

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from odradek.protocol.codec import decode
-from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.codec.header import encode_request, response_body_position
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError, error_name
-from odradek.protocol.messages.headers import ResponseHeader
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 
 from ...config.server_config import ServerConfig
@@ -70,7 +69,7 @@ class ForwardedTopicCreation(TopicCreator):
             self._answered(names, answer)
             return
         try:
-            _, position = decode(ResponseHeader, response_header_version(CreateTopicsRequest.API_KEY, VERSION), answer)
+            position = response_body_position(CreateTopicsRequest.API_KEY, VERSION, answer)
             response = decode(CreateTopicsResponse, VERSION, answer, position)[0]
         except ProtocolError as error:
             self._answered(names, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the answer can't be read: {error}"))

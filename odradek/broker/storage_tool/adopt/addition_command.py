@@ -4,10 +4,12 @@ The module imports only click and small modules; the command imports the broker 
 """
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from odradek.protocol.common.command_options import argument, arguments, flag, repeated, takes
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.check.command import run
 
@@ -16,22 +18,29 @@ from .command import topic_configs
 DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
+@dataclass(frozen=True, kw_only=True)
+class AdditionOptions:
+    """The arguments of ``odradek storage add-topics``."""
+
+    directory: Path = argument(metavar="DIR", type=DIRECTORY)
+    names: tuple[str, ...] = arguments(required=True, metavar="TOPIC...")
+    configs: tuple[str, ...] = repeated(
+        "--config", metavar="TOPIC:KEY=VALUE", help="A topic's configuration; may be repeated."
+    )
+    check_configs: bool = flag("--check-configs", hidden=True, help="Only check the configurations, before an import.")
+
+
 @click.command(
     help="Add topics to the cluster metadata in a log directory that already has their partitions: `odradek import`"
     " wrote them, or they were copied there. No broker may run. If the directory has no metadata, the command makes"
     " that of a new cluster. Unless --config sets it, data is kept forever (retention.ms=-1, retention.bytes=-1).",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.argument("directory", metavar="DIR", type=DIRECTORY)
-@click.argument("names", nargs=-1, required=True, metavar="TOPIC...")
-@click.option(
-    "--config", "configs", multiple=True, metavar="TOPIC:KEY=VALUE", help="A topic's configuration; may be repeated."
-)
-@click.option("--check-configs", is_flag=True, hidden=True, help="Only check the configurations, before an import.")
-def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...], check_configs: bool) -> int:
+@takes(AdditionOptions)
+def command(options: AdditionOptions) -> int:
     """Adds the topics. Returns the exit code."""
-    given = topic_configs(configs)
-    unknown = sorted(given.keys() - set(names))
+    given = topic_configs(options.configs)
+    unknown = sorted(given.keys() - set(options.names))
     if unknown:
         raise click.UsageError(f"--config names topic {unknown[0]}, which is not among those to be added")
     from ...config.server_config import ServerConfig
@@ -40,13 +49,13 @@ def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...], c
     from . import addition
     from .plan import AdoptionRefusedError
 
-    path = directory.absolute()
+    path = options.directory.absolute()
     try:
-        if check_configs:
+        if options.check_configs:
             addition.check_configs(given, ServerConfig.load(None, [], os.environ))
             return 0
         now_ms = clock_ms()
-        added = addition.add_topics(path, names, given, os.environ, now_ms=now_ms, random_uuid=random_uuid)
+        added = addition.add_topics(path, options.names, given, os.environ, now_ms=now_ms, random_uuid=random_uuid)
     except AdoptionRefusedError as refused:
         raise click.ClickException("; ".join(refused.problems)) from refused
     except START_ERRORS as error:
@@ -57,6 +66,6 @@ def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...], c
     return 0
 
 
-def add_topics_command(arguments: list[str]) -> int:
+def add_topics_command(command_line: list[str]) -> int:
     """Entry point: takes the arguments after ``odradek storage add-topics``, returns the exit code."""
-    return run(command, "odradek storage add-topics", arguments)
+    return run(command, "odradek storage add-topics", command_line)

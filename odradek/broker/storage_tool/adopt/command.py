@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import sys
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
+
+from odradek.protocol.common.command_options import arguments, flag, option, repeated, takes
 
 if TYPE_CHECKING:
     from .plan import AdoptionPlan
@@ -29,83 +32,80 @@ DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 LEVELS = click.Choice(["debug", "info", "warning", "error"])
 
 
+@dataclass(frozen=True, kw_only=True)
+class AdoptOptions:
+    """The arguments of ``odradek storage adopt``."""
+
+    directories: tuple[Path, ...] = arguments(required=True, metavar="DIR...", type=DIRECTORY)
+    read_only: bool = flag("--read-only", help="Change nothing: serve to consumers, refuse everything else.")
+    no_serve: bool = flag("--no-serve", help="Only write the metadata (with --read-only: only report what is found).")
+    conf: TextIO | None = option(
+        "--conf", type=click.File(), metavar="FILE", help="A properties file with Kafka's keys, as for serve."
+    )
+    overrides: tuple[str, ...] = repeated("--override", metavar="KEY=VALUE", help="Set one key; may be repeated.")
+    configs: tuple[str, ...] = repeated(
+        "--config",
+        metavar="TOPIC:KEY=VALUE",
+        help="A topic's configuration, which is not stored on the disks; may be repeated.",
+    )
+    counts: tuple[str, ...] = repeated(
+        "--partitions", metavar="TOPIC=N", help="A topic's number of partitions; may be repeated."
+    )
+    node_id: int | None = option(
+        "--node-id", type=click.IntRange(min=0), help="The node id if meta.properties has none.  [default: 1]"
+    )
+    cluster_id: str | None = option(
+        "--cluster-id", metavar="ID", help="The cluster id if meta.properties has none.  [default: a new one]"
+    )
+    set_metadata_aside: bool = flag(
+        "--set-metadata-aside", help="Adopt although cluster metadata exists, and rename that."
+    )
+    adopt_strays: bool = flag(
+        "--adopt-strays", help="Also serve partitions that Kafka has renamed to <topic>-<number>.<id>-stray."
+    )
+    ready_file: Path | None = option(
+        "--ready-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="A file to write when it serves: JSON with the actual ports.",
+    )
+    log_level: str = option("--log-level", type=LEVELS, default="info", show_default=True)
+
+
 @click.command(
     help="Serve the disks of a dead broker without its cluster metadata: topics are found by their directories, and"
     " offsets, committed offsets and transactions do not change. Writes new cluster metadata, so that `odradek serve`"
     " and Apache Kafka can serve the directories too; --read-only changes no file.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.argument("directories", nargs=-1, required=True, metavar="DIR...", type=DIRECTORY)
-@click.option("--read-only", is_flag=True, help="Change nothing: serve to consumers, refuse everything else.")
-@click.option("--no-serve", is_flag=True, help="Only write the metadata (with --read-only: only report what is found).")
-@click.option("--conf", type=click.File(), metavar="FILE", help="A properties file with Kafka's keys, as for serve.")
-@click.option("--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Set one key; may be repeated.")
-@click.option(
-    "--config",
-    "configs",
-    multiple=True,
-    metavar="TOPIC:KEY=VALUE",
-    help="A topic's configuration, which is not stored on the disks; may be repeated.",
-)
-@click.option(
-    "--partitions", "counts", multiple=True, metavar="TOPIC=N", help="A topic's number of partitions; may be repeated."
-)
-@click.option("--node-id", type=click.IntRange(min=0), help="The node id if meta.properties has none.  [default: 1]")
-@click.option("--cluster-id", metavar="ID", help="The cluster id if meta.properties has none.  [default: a new one]")
-@click.option("--set-metadata-aside", is_flag=True, help="Adopt although cluster metadata exists, and rename that.")
-@click.option(
-    "--adopt-strays",
-    is_flag=True,
-    help="Also serve partitions that Kafka has renamed to <topic>-<number>.<id>-stray.",
-)
-@click.option(
-    "--ready-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A file to write when it serves: JSON with the actual ports.",
-)
-@click.option("--log-level", type=LEVELS, default="info", show_default=True)
-def command(
-    directories: tuple[Path, ...],
-    read_only: bool,
-    no_serve: bool,
-    conf: TextIO | None,
-    overrides: tuple[str, ...],
-    configs: tuple[str, ...],
-    counts: tuple[str, ...],
-    node_id: int | None,
-    cluster_id: str | None,
-    set_metadata_aside: bool,
-    adopt_strays: bool,
-    ready_file: Path | None,
-    log_level: str,
-) -> int:
+@takes(AdoptOptions)
+def command(options: AdoptOptions) -> int:
     """Reads the directories, prints the plan, writes, serves. Returns the exit code."""
     from .plan import AdoptionWishes
     from .rescue import Rescue
 
     wishes = AdoptionWishes(
-        node_id=node_id,
-        cluster_id=cluster_id,
-        set_metadata_aside=set_metadata_aside,
-        adopt_strays=adopt_strays,
-        configs=topic_configs(configs),
-        partition_counts=partition_counts(counts),
+        node_id=options.node_id,
+        cluster_id=options.cluster_id,
+        set_metadata_aside=options.set_metadata_aside,
+        adopt_strays=options.adopt_strays,
+        configs=topic_configs(options.configs),
+        partition_counts=partition_counts(options.counts),
     )
-    settings = [KEPT_OFFSETS, *(READ_ONLY_SETTINGS if read_only else ()), *overrides]
-    paths = [path.absolute() for path in directories]
-    properties = None if conf is None else conf.read()
-    rescue = Rescue(paths, read_only=read_only, refusal=REFUSAL)
-    problems = rescue.prepare(wishes, properties, settings, os.environ, no_serve=no_serve, show_plan=print_plan)
+    settings = [KEPT_OFFSETS, *(READ_ONLY_SETTINGS if options.read_only else ()), *options.overrides]
+    paths = [path.absolute() for path in options.directories]
+    properties = None if options.conf is None else options.conf.read()
+    rescue = Rescue(paths, read_only=options.read_only, refusal=REFUSAL)
+    problems = rescue.prepare(wishes, properties, settings, os.environ, no_serve=options.no_serve, show_plan=print_plan)
     if problems:
         for problem in problems:
             click.echo(f"odradek storage adopt: {problem}", err=True)
         return EXIT_FAILED
-    if no_serve:
-        if not read_only:
+    if options.no_serve:
+        if not options.read_only:
             click.echo(f"written; `odradek serve --override log.dirs={','.join(map(str, paths))}` serves it")
         return 0
-    failure = rescue.serve(None if ready_file is None else str(ready_file), log_level)
+    failure = rescue.serve(None if options.ready_file is None else str(options.ready_file), options.log_level)
     if failure is not None:
         click.echo(f"odradek storage adopt: {failure}", err=True)
         return EXIT_FAILED
@@ -151,10 +151,10 @@ def print_plan(plan: AdoptionPlan) -> None:
     )
 
 
-def adopt(arguments: list[str]) -> int:
+def adopt(command_line: list[str]) -> int:
     """Entry point: takes the arguments after ``odradek storage adopt``, returns the exit code."""
     try:
-        result = command.main(args=arguments, prog_name="odradek storage adopt", standalone_mode=False)
+        result = command.main(args=command_line, prog_name="odradek storage adopt", standalone_mode=False)
         sys.stdout.flush()
     except click.UsageError as error:
         error.show()
