@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from odradek.broker.server.background import Background
+from odradek.broker.server.surroundings import FixedSettings
 from odradek.broker.timers.slices import Slices
 from odradek.storage.directory.directory_retention import SEGMENTS_A_STEP
 from odradek.storage.files.files import Files
@@ -48,7 +49,7 @@ async def filled(directory: Path, files: Files, segments: int) -> AppendPath:
 
 
 def background(path: AppendPath, slices: Slices) -> Background:
-    return Background([path.directory], path.timers, lambda: 1 << 50, path.group_commit, slices)
+    return Background([path.directory], path.timers, lambda: 1 << 50, path.group_commit, slices, FixedSettings())
 
 
 async def test_a_turn_removes_a_few_segments(tmp_path: Path) -> None:

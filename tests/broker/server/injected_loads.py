@@ -15,6 +15,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from odradek.broker.server.surroundings import FixedSettings
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
 from odradek.testing.broker.in_process import InProcessBroker
@@ -49,6 +50,15 @@ QUICK = {
     "socket.request.max.bytes": "120000",
 }
 """What happens in minutes or hours otherwise."""
+SOON_MS = 300
+QUICK_SETTINGS = FixedSettings(
+    key_store_check_ms=SOON_MS,
+    deleted_files_check_ms=SOON_MS,
+    file_count_ms=SOON_MS,
+    host_again_s=SOON_MS / 1000,
+    cleaner_thread_bytes=20_000,
+)
+"""Shorter intervals, and a lower size above which a log is cleaned in a process."""
 
 
 class SecuredCluster(KafkaCluster):
@@ -94,6 +104,7 @@ class SecuredCluster(KafkaCluster):
             self.directories.append((broker.log_dir, second))
             self.metrics.append(f"https://{host}:{metrics}/metrics")
             self.tls_servers.append(f"{host}:{tls}")
+            broker._settings = QUICK_SETTINGS
             broker._configs |= {
                 "listeners": f"PLAINTEXT://{host}:{plain},TLS://{host}:{tls},PEERS://{host}:{peers}",
                 "inter.broker.listener.name": "PEERS",
@@ -187,6 +198,7 @@ class Load:
             )
             self.attempt("a commit", lambda: consumer.commit(asynchronous=False))
             at = [TopicPartition(topic, number, 1) for number in range(2)]
+            at += [TopicPartition("__consumer_offsets", number, 1) for number in range(50)]  # several turns of searches
             self.attempt("offsets by time", lambda: consumer.offsets_for_times(at, timeout=PATIENCE_S))
         finally:
             consumer.close()
