@@ -15,6 +15,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from odradek.broker.replicas.offset_searches import STEPS_A_TURN
 from odradek.broker.server.surroundings import FixedSettings
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
@@ -30,6 +31,7 @@ from support.security.tls_files import TlsFiles
 PATIENCE_S = 60
 RECORDS = 6
 LARGE = b"large" * 10_000
+SEARCHED, SEARCHES = "searched", 4 * STEPS_A_TURN
 LINES = 300
 """More log lines than one log call may write at once."""
 BROKER_RESOURCE = 4
@@ -198,7 +200,6 @@ class Load:
             )
             self.attempt("a commit", lambda: consumer.commit(asynchronous=False))
             at = [TopicPartition(topic, number, 1) for number in range(2)]
-            at += [TopicPartition("__consumer_offsets", number, 1) for number in range(50)]  # several turns of searches
             self.attempt("offsets by time", lambda: consumer.offsets_for_times(at, timeout=PATIENCE_S))
         finally:
             consumer.close()
@@ -245,6 +246,8 @@ class ClusterLoad(Load):
         self.attempt("compressed ones are", lambda: self.produce_at_once(topic, **{"compression.type": "gzip"}))
         self.attempt("a transaction ends", lambda: self.transaction(topic))
         self.consume(topic, **self._tls)
+        self.attempt("a topic for searches", lambda: self.create(SEARCHED, SEARCHES, 1, {}))
+        self.attempt("offsets of many partitions", self.search)
         for broker, directories, metrics in zip(brokers, cluster.directories, cluster.metrics, strict=True):
             self.move(broker.port, topic, directories)
             self.attempt("metrics are read", partial(self.read_metrics, metrics))
@@ -252,6 +255,16 @@ class ClusterLoad(Load):
         for internal in ("__consumer_offsets", "__transaction_state"):
             cluster.wait_until_in_sync(internal)
         self.attempt("a topic is deleted", lambda: self.delete(topic))
+
+    def search(self) -> None:
+        """Asks for the offsets of so many partitions that each broker searches them in several turns."""
+        consumer = Consumer({**self.settings, "group.id": "searching"})
+        try:
+            consumer.offsets_for_times(
+                [TopicPartition(SEARCHED, number, 1) for number in range(SEARCHES)], timeout=PATIENCE_S
+            )
+        finally:
+            consumer.close()
 
     def read_metrics(self, url: str) -> bool:
         """Reads the metrics of a broker."""
