@@ -12,7 +12,7 @@ from odradek.storage.directory.directory_retention import SEGMENTS_A_STEP
 from odradek.storage.files.files import Files
 from odradek.storage.log.log_config import LogConfig
 
-from ..append_path import AppendPath, batch, only, turns
+from ...append_path import AppendPath, batch, only, turns
 from .gated_removals import GatedRemovals
 
 CONFIG = LogConfig(segment_bytes=300, retention_bytes=0, file_delete_delay_ms=0)

@@ -14,7 +14,7 @@ from odradek.storage.directory.directory_retention import PASSED_A_STEP, retain_
 from odradek.storage.errors import StorageError
 from odradek.storage.log.log_config import LogConfig
 
-from ..append_path import AppendPath, batch
+from ...append_path import AppendPath, batch
 
 MANY = 2 * PASSED_A_STEP + 10
 
