@@ -15,7 +15,9 @@ from answers.recording import DIRECTORY
 
 TESTS = FILES.parents[1]
 RECORDED = {
+    "test_group_scripts": "test_a_group_is_asked or listed",
     "test_random_questions": "same_random",
+    "test_transaction_scripts": "test_a_transaction_is_asked or two_phase",
     "test_traps_broker_configs": "not advertised",
     "test_traps_connection": "not client_id and not pipelined and not refused_frame",  # frames with the cluster's id
     "test_traps_consumer_groups": "not comes_of_itself",  # it takes the time that a broker needs

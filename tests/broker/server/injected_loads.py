@@ -257,7 +257,7 @@ class ClusterLoad(Load):
         self.attempt("a topic is deleted", lambda: self.delete(topic))
 
     def search(self) -> None:
-        """Asks for the offsets of so many partitions that each broker searches them in several turns."""
+        """Asks for offsets by time in many partitions, which each broker searches in several turns."""
         consumer = Consumer({**self.settings, "group.id": "searching"})
         try:
             consumer.offsets_for_times(
