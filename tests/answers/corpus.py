@@ -17,7 +17,7 @@ from odradek.protocol.records.checksum import crc32c
 from odradek.protocol.records.record import decode_records
 from parity.world import DIFFERENT_ANYWAY, comparable
 
-FORMAT = 1
+FORMAT = 2
 FILES = Path(__file__).parent / "kafka"
 TEXT_IDS = frozenset({"topicId", "memberId"})
 NUMBER_IDS = {"producerId": "producerId", "v3AndBelowProducerId": "producerId", "sessionId": "sessionId"}
@@ -36,7 +36,7 @@ NOT_YET = {14, 15, 16, 51}
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, CONCURRENT_TRANSACTIONS."""
 LOOKS = frozenset(
     {"Metadata", "ListOffsets", "FindCoordinator", "OffsetFetch", "DescribeGroups", "ListGroups", "DescribeConfigs"}
-    | {"DescribeTopicPartitions", "ConsumerGroupDescribe", "DescribeProducers", "DescribeTransactions"}
+    | {"DescribeTopicPartitions", "ConsumerGroupDescribe", "DescribeProducers", "DescribeTransactions", "DescribeAcls"}
 )
 """APIs that change nothing. Kafka shows some changes after it has answered, so these questions are repeated."""
 

@@ -1,5 +1,6 @@
 """Speaks to a broker in pure Python, through Odradek's codec. Answers have the form of Kafka's JSON converters."""
 
+import select
 import socket
 import struct
 from dataclasses import dataclass, field
@@ -10,8 +11,8 @@ from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.show.message_documents import document
-from support.kafka.wire import WAIT_MS, Answer, Line
+from odradek.protocol.show.message_documents import document, read_document
+from support.kafka.wire import WAIT_MS, Answer, Line, Order
 
 ANSWER_S = 60.0
 
@@ -39,8 +40,19 @@ class PlainLine(Line):
             connection.opened.close()
 
     def order(self, order: Any) -> Any:
-        """Orders to the Java program mean nothing here."""
-        raise NotImplementedError(order)
+        """Carries out orders as the Java program does."""
+        return [self._carry_out(one) for one in order]
+
+    def _carry_out(self, order: Order) -> Answer:
+        port, connection = order["port"], order["connection"]
+        if order["do"] == "close":
+            self.close(port, connection)
+            return {}
+        if order["do"] == "receive":
+            return self.receive(port, connection, order["wait"])
+        request = read_document(message_class(f"{order['api']}Request"), order["version"], order["body"])
+        self.send(port, request, order["version"], connection, order["client"])
+        return self.receive(port, connection, order["wait"]) if order["do"] == "ask" else {}
 
     def ask(
         self, port: int, request: Message, version: int, connection: str = "main", wait_ms: int = WAIT_MS
@@ -61,11 +73,11 @@ class PlainLine(Line):
     def receive(self, port: int, connection: str, wait_ms: int = WAIT_MS) -> Answer:
         """The next answer on a connection."""
         of = self._connections[port, connection]
-        of.opened.settimeout(wait_ms / 1000)
+        of.opened.settimeout(ANSWER_S)
+        if not select.select([of.opened], [], [], wait_ms / 1000)[0]:
+            return {"timeout": True}
         try:
             frame = next_frame(of.opened)
-        except TimeoutError:
-            return {"timeout": True}
         except (EOFError, ConnectionError):
             self.close(port, connection)
             return {"closed": True}
@@ -76,7 +88,9 @@ class PlainLine(Line):
 
     def close(self, port: int, connection: str) -> None:
         """Closes a connection."""
-        self._connections.pop((port, connection)).opened.close()
+        closed = self._connections.pop((port, connection), None)
+        if closed is not None:
+            closed.opened.close()
 
 
 def opened(port: int) -> socket.socket:

@@ -17,6 +17,7 @@ from answers.corpus import LOOKS, Answers, Json, Names, compared, is_not_yet, re
 from answers.plain_line import PlainLine, next_frame, opened
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
+from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest
 from odradek.protocol.show.message_documents import read_document
@@ -99,13 +100,25 @@ class Replay:
     def _once(self, step: Json) -> Any:
         if step["do"] == "frames":
             return self._frames(step)
+        if step["do"] == "close":
+            self._line.close(self._port, step["connection"])
+            return {}
         if step["do"] == "receive":
             wait = {"wait_ms": SILENCE_MS} if "timeout" in step["answer"] else {}
             return self._line.receive(self._port, step["connection"], **wait)
         request_class = message_class(f"{step['api']}Request")
         request = read_document(request_class, step["version"], self._names.real(step["request"]))
         self._line.send(self._port, request, step["version"], step["connection"], step["client"])
-        return self._line.receive(self._port, step["connection"]) if step["do"] == "ask" else {}
+        if step["do"] == "ask":
+            return self._line.receive(self._port, step["connection"])
+        self._until_it_is_read()
+        return {}
+
+    def _until_it_is_read(self) -> None:
+        """Waits until the broker has begun with what was sent before, on any connection: it could read the next request
+        of another connection first, and handles what comes between two answers in any order."""
+        for _ in range(2):
+            self._line.ask(self._port, ApiVersionsRequest(), 0, "between")
 
     def _frames(self, step: Json) -> list[str]:
         """Sends bytes on a connection of their own. Returns the frames of the answers, fewer if it is closed."""

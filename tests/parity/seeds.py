@@ -35,8 +35,8 @@ def live_on(both: TwoBrokers, life: Life, seeds: Iterable[int], again: str, *, e
     the other.
     """
     if both.recording is not None:
-        for seed in seeds:
-            life(both, seed)
+        for one in seeds:
+            life(both, one)
         return
     left = iter(seeds)
     lived = 0

@@ -261,8 +261,8 @@ async def mutated(place: Path, seeds: range) -> None:
         try:
             await follow(place / str(seed), mutation(seed), may_differ=True)
         except BaseException:
-            place = "tests/broker/replicas/replication/test_forged_leader.py"
-            print(f"ODRADEK_FORGED_SEED={seed} pytest {place} -k given_seed")
+            this_file = "tests/broker/replicas/replication/test_forged_leader.py"
+            print(f"ODRADEK_FORGED_SEED={seed} pytest {this_file} -k given_seed")
             raise
 
 
