@@ -92,14 +92,17 @@ class Recording:
             last = {str([step.get("api"), step.get("request")]): {**step, "until": True} for step in steps[start:]}
             steps[start:] = last.values()
 
-    def write(self, directory: Path, kafka: str, configs: dict[str, str]) -> None:
-        """Writes the files, without scenes that have a step of more than LARGEST_STEP characters."""
+    def write(
+        self, directory: Path, kafka: str, configs: dict[str, str], clients: dict[str, Json] | None = None
+    ) -> None:
+        """Writes the files, without scenes that have a step of more than LARGEST_STEP characters. ``clients``: the
+        address and the login of connections, by name."""
         directory.mkdir(parents=True, exist_ok=True)
         for name, steps in self._steps.items():
             large = {step["scene"] for step in steps if len(str(step)) > LARGEST_STEP}
             answered = without_waiting(steps)
             small = [step for step in named(answered) if step["scene"] not in large]
-            Answers(kafka, configs, small).write(directory / f"{name}.jsonl")
+            Answers(kafka, configs, small, clients or {}).write(directory / f"{name}.jsonl")
 
 
 def without_waiting(steps: list[Json]) -> list[Json]:

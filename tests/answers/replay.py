@@ -8,6 +8,7 @@ The broker listens on this port of 127.0.0.1, is empty, and has the configs of t
 import socket
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -50,9 +51,11 @@ class Difference:
 class Replay:
     """Connections to one broker, and its ids."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, clients: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        """``clients``: as for :class:`PlainLine`. The first of them may do everything."""
         self._port = port
-        self._line = PlainLine()
+        self._line = PlainLine(clients)
+        self._first = next(iter(clients or {}), "first")
         self._names = Names()
 
     def __enter__(self) -> Self:
@@ -80,7 +83,7 @@ class Replay:
 
     def _until_it_answers(self, request: Message, version: int) -> None:
         deadline = time.monotonic() + START_S
-        while code := self._line.ask(self._port, request, version, "first")["body"]["errorCode"]:
+        while code := self._line.ask(self._port, request, version, self._first)["body"]["errorCode"]:
             assert time.monotonic() < deadline, f"{request.NAME} is answered with error {code}"
 
     def _answer(self, step: Json) -> Any:
@@ -142,7 +145,7 @@ def main(arguments: list[str]) -> int:
     for path in paths:
         answers = read(Path(path))
         print(f"{path}: {len(answers.steps)} steps, Apache Kafka {answers.kafka} with {answers.configs}")
-        with Replay(int(port)) as replay:
+        with Replay(int(port), answers.clients) as replay:
             for difference in replay.differences(answers):
                 print(difference)
                 code = 1

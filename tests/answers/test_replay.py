@@ -27,7 +27,7 @@ def name_of(path: Path) -> str:
 @pytest.mark.parametrize("path", PATHS, ids=name_of)
 def test_our_broker_answers_as_kafka_did(path: Path, tmp_path: Path) -> None:
     answers = read(path)
-    with OurBroker(tmp_path, answers.configs) as broker, Replay(broker.port) as replay:
+    with OurBroker(tmp_path, answers.configs) as broker, Replay(broker.port, answers.clients) as replay:
         found = replay.differences(answers)
     assert not found, "\n".join(map(str, found))
 
@@ -37,7 +37,7 @@ def test_our_broker_answers_as_kafka_did(path: Path, tmp_path: Path) -> None:
 def test_kafka_answers_as_it_did(path: Path, tmp_path: Path) -> None:
     answers = read(path)
     assert answers.kafka == KAFKA_VERSION, "make record"
-    with RealKafka(tmp_path, {**KAFKA_KEYS, **answers.configs}) as kafka, Replay(kafka.port) as replay:
+    with RealKafka(tmp_path, {**KAFKA_KEYS, **answers.configs}) as kafka, Replay(kafka.port, answers.clients) as replay:
         found = replay.differences(answers)
     assert not found, "\n".join(map(str, found))
 
