@@ -72,5 +72,5 @@ def test_a_file_comes_back(tmp_path: Path) -> None:
     written.write(tmp_path / "a.jsonl")
     assert read(tmp_path / "a.jsonl") == written
     (tmp_path / "b.jsonl").write_text('{"format": 3}\n')
-    with pytest.raises(ValueError, match="has format 2, not 1"):
+    with pytest.raises(ValueError, match="has format 3, not 2"):
         read(tmp_path / "b.jsonl")

@@ -22,8 +22,8 @@ Owner = DescribeDelegationTokenRequest.DescribeDelegationTokenOwner
 
 def own(version: int) -> Message:
     """The client's own token: before version 3 a request names no owner."""
-    owner = (None, None) if version > 2 else ("", "")
-    return CreateDelegationTokenRequest(*owner, [], -1)
+    owner = None if version > 2 else ""
+    return CreateDelegationTokenRequest(owner, owner, [], -1)
 
 
 REQUESTS: list[tuple[str, tuple[int, ...], Callable[[int], Message]]] = [
