@@ -143,7 +143,7 @@ def test_a_read_needs_the_aborted_transactions_up_to_its_end(tmp_path: Path) -> 
         send(log, first, transactional=True)
         end(log, ControlRecordType.ABORT)
         if first == 0:
-            log.roll()
+            log.roll(NOW)
     assert [one.first_offset for one in log.aborted_in_read(0, 1)] == [0], "the next segment begins at 2"
     assert [one.first_offset for one in log.aborted_in_read(2, 1)] == [2, 4]
     for sequence in range(3, 9):
