@@ -77,7 +77,7 @@ test-long-compaction: LONG = tests/pipeline/compact tests/faults/test_compact_ki
 test-long-appends: LONG = tests/broker/replicas/test_large_appends.py
 
 ## test-long-replication: lives of three replicas under elections, crashes and lost messages; a leader that answers anything
-test-long-replication: LONG = tests/broker/replicas/test_isr.py tests/broker/replication
+test-long-replication: LONG = tests/broker/replicas/test_isr.py tests/broker/replicas/replication
 
 ## test-long-cluster-simulator: whole brokers in simulated time, network and disks, a million steps
 test-long-cluster-simulator: LONG = tests/cluster/test_simulated_cluster.py

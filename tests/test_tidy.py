@@ -112,6 +112,13 @@ def test_files_and_functions_are_small() -> None:
     assert not long
 
 
+def test_the_folders_of_the_tests_are_those_of_the_packages() -> None:
+    folders = {path.parent for room in ROOMS for path in (ROOT / "tests" / room).rglob("test_*.py")}
+    names = {str(folder.relative_to(ROOT / "tests")) for folder in folders}
+    unknown = {name for name in names if not (ROOT / "odradek" / name).is_dir()}
+    assert not unknown, "name a folder of tests as the room that they test"
+
+
 MAY_SET_ATTRIBUTES = {"broker/server/logging_setup.py": "of log records, which it completes"}
 
 

@@ -17,7 +17,7 @@ from odradek.protocol.records.checksum import crc32c
 from odradek.protocol.records.record import decode_records
 from parity.world import DIFFERENT_ANYWAY, comparable
 
-FORMAT = 1
+FORMAT = 2
 FILES = Path(__file__).parent / "kafka"
 TEXT_IDS = frozenset({"topicId", "memberId"})
 NUMBER_IDS = {"producerId": "producerId", "v3AndBelowProducerId": "producerId", "sessionId": "sessionId"}
@@ -27,7 +27,9 @@ NOT_KEPT = OF_THE_MACHINE | DIFFERENT_ANYWAY - TEXT_IDS - NUMBER_IDS.keys() - {"
 NOT_COMPARED = OF_THE_MACHINE | {"batchIndexErrorMessage"}
 TIMES_OF_THE_DAY = range(1_750_000_000_000, 4_000_000_000_000)
 """Numbers that are taken for times of a broker's clock. Scenes use earlier ones."""
-ALSO_UNORDERED = frozenset({"members", "topicPartitions", "transactionStates"})
+ALSO_UNORDERED = frozenset(
+    {"members", "topicPartitions", "transactionStates", "acls", "matchingAcls", "resultsByTopicV3AndBelow"}
+)
 """Lists whose order depends on ids, or has no meaning."""
 ZERO_ID = "A" * 22
 CRC_POSITION, CRC_FROM, PRODUCER_POSITION = 17, 21, 43
@@ -37,6 +39,7 @@ NOT_YET = {14, 15, 16, 51}
 LOOKS = frozenset(
     {"Metadata", "ListOffsets", "FindCoordinator", "OffsetFetch", "DescribeGroups", "ListGroups", "DescribeConfigs"}
     | {"DescribeTopicPartitions", "ConsumerGroupDescribe", "DescribeProducers", "DescribeTransactions"}
+    | {"DescribeAcls", "DescribeDelegationToken"}
 )
 """APIs that change nothing. Kafka shows some changes after it has answered, so these questions are repeated."""
 
@@ -50,10 +53,13 @@ class Answers:
     kafka: str
     configs: dict[str, str]
     steps: list[Json] = field(default_factory=list)
+    clients: dict[str, Json] = field(default_factory=dict)
+    """Connections that have an address or a login of their own, by name."""
 
     def write(self, path: Path) -> None:
         """Writes the file."""
         header = {"format": FORMAT, "kafka": self.kafka, "configs": self.configs}
+        header |= {"clients": self.clients} if self.clients else {}
         lines = [json.dumps(line, separators=(",", ":")) for line in (header, *self.steps)]
         path.write_text("\n".join(lines) + "\n")
 
@@ -63,7 +69,7 @@ def read(path: Path) -> Answers:
     header, *steps = [json.loads(line) for line in path.read_text().splitlines()]
     if header["format"] != FORMAT:
         raise ValueError(f"{path} has format {header['format']}, not {FORMAT}")
-    return Answers(header["kafka"], header["configs"], steps)
+    return Answers(header["kafka"], header["configs"], steps, header.get("clients", {}))
 
 
 class Names:
@@ -127,7 +133,7 @@ class Names:
         if isinstance(expected, dict) and isinstance(answer, dict):
             for key, value in expected.items():
                 if isinstance(value, str) and value.startswith("$") and key in {*TEXT_IDS, *NUMBER_IDS}:
-                    if value not in self._real and key in answer:
+                    if value not in self._real and _is_id(key, answer.get(key)):
                         self.give(value, key, answer[key])
                 else:
                     self.learn(value, answer.get(key))

@@ -15,16 +15,23 @@ from answers.recording import DIRECTORY
 
 TESTS = FILES.parents[1]
 RECORDED = {
+    "test_authorization": "allowed_and_denied or random_acls",
+    "test_group_scripts": "test_a_group_is_asked",
     "test_random_questions": "same_random",
+    "test_transaction_scripts": "test_a_transaction_is_asked or two_phase",
     "test_traps_broker_configs": "not advertised",
     "test_traps_connection": "not client_id and not pipelined and not refused_frame",  # frames with the cluster's id
     "test_traps_consumer_groups": "not comes_of_itself",  # it takes the time that a broker needs
+    "test_traps_delegation_tokens": "",
     "test_traps_fetch": "",
     "test_traps_groups": "",
+    "test_traps_log_dirs": "describe_log_dirs",  # the others name paths,
+    "test_traps_not_served": "without_an_authorizer",
     "test_traps_offsets": "",
     "test_traps_partitions": "",
     "test_traps_produce": "not too-old and not too-far",  # they are times of that day
     "test_traps_reassignments": "",
+    "test_traps_retention": "cleaner_threads or local_retention",
     "test_traps_timestamps": "not which_times and not log_append_time",  # the same
     "test_traps_topics": "",
     "test_traps_transactions": "not random",

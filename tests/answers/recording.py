@@ -21,6 +21,8 @@ class Recording:
 
     def __init__(self) -> None:
         self._steps: dict[str, list[Json]] = {}
+        self.idle: list[str] = []
+        """Connections without an open request, which the next group may use."""
 
     def add(self, step: Json) -> None:
         """Notes a step of the test that runs. Of a question of LOOKS that is repeated at once, notes the last."""
@@ -52,9 +54,24 @@ class Recording:
         step = {"do": "ask", **_asked(connection, client, request, version), "answer": answer}
         self.add(step | ({"ignored": list(ignored)} if ignored else {}))
 
-    def sent(self, connection: str, request: Message, version: int) -> None:
+    def answered_later(self, request: Message, version: int, answer: Json) -> None:
+        """Replaces the answer to a question that was repeated."""
+        question = {
+            "api": request.NAME.removesuffix("Request"),
+            "version": version,
+            "request": document(request, version),
+        }
+        steps = next(reversed(self._steps.values()))
+        step = next(step for step in reversed(steps) if question.items() <= step.items())
+        step |= {"answer": copy.deepcopy(answer), "until": True}
+
+    def sent(self, connection: str, request: Message, version: int, client: str = "wire") -> None:
         """Notes a request whose answer comes later."""
-        self.add({"do": "send", **_asked(connection, "wire", request, version)})
+        self.add({"do": "send", **_asked(connection, client, request, version)})
+
+    def closed(self, connection: str) -> None:
+        """Notes that the client has closed a connection."""
+        self.add({"do": "close", "connection": connection})
 
     def received(self, connection: str, answer: Json) -> None:
         """Notes an answer to an earlier request."""
@@ -75,14 +92,17 @@ class Recording:
             last = {str([step.get("api"), step.get("request")]): {**step, "until": True} for step in steps[start:]}
             steps[start:] = last.values()
 
-    def write(self, directory: Path, kafka: str, configs: dict[str, str]) -> None:
-        """Writes the files, without scenes that have a step of more than LARGEST_STEP characters."""
+    def write(
+        self, directory: Path, kafka: str, configs: dict[str, str], clients: dict[str, Json] | None = None
+    ) -> None:
+        """Writes the files, without scenes that have a step of more than LARGEST_STEP characters. ``clients``: the
+        address and the login of connections, by name."""
         directory.mkdir(parents=True, exist_ok=True)
         for name, steps in self._steps.items():
             large = {step["scene"] for step in steps if len(str(step)) > LARGEST_STEP}
             answered = without_waiting(steps)
             small = [step for step in named(answered) if step["scene"] not in large]
-            Answers(kafka, configs, small).write(directory / f"{name}.jsonl")
+            Answers(kafka, configs, small, clients or {}).write(directory / f"{name}.jsonl")
 
 
 def without_waiting(steps: list[Json]) -> list[Json]:

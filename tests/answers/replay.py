@@ -8,6 +8,7 @@ The broker listens on this port of 127.0.0.1, is empty, and has the configs of t
 import socket
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ from answers.corpus import LOOKS, Answers, Json, Names, compared, is_not_yet, re
 from answers.plain_line import PlainLine, next_frame, opened
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
+from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest
 from odradek.protocol.show.message_documents import read_document
@@ -49,9 +51,11 @@ class Difference:
 class Replay:
     """Connections to one broker, and its ids."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, clients: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        """``clients``: as for :class:`PlainLine`. The first of them may do everything."""
         self._port = port
-        self._line = PlainLine()
+        self._line = PlainLine(clients)
+        self._first = next(iter(clients or {}), "first")
         self._names = Names()
 
     def __enter__(self) -> Self:
@@ -79,7 +83,7 @@ class Replay:
 
     def _until_it_answers(self, request: Message, version: int) -> None:
         deadline = time.monotonic() + START_S
-        while code := self._line.ask(self._port, request, version, "first")["body"]["errorCode"]:
+        while code := self._line.ask(self._port, request, version, self._first)["body"]["errorCode"]:
             assert time.monotonic() < deadline, f"{request.NAME} is answered with error {code}"
 
     def _answer(self, step: Json) -> Any:
@@ -99,13 +103,25 @@ class Replay:
     def _once(self, step: Json) -> Any:
         if step["do"] == "frames":
             return self._frames(step)
+        if step["do"] == "close":
+            self._line.close(self._port, step["connection"])
+            return {}
         if step["do"] == "receive":
             wait = {"wait_ms": SILENCE_MS} if "timeout" in step["answer"] else {}
             return self._line.receive(self._port, step["connection"], **wait)
         request_class = message_class(f"{step['api']}Request")
         request = read_document(request_class, step["version"], self._names.real(step["request"]))
         self._line.send(self._port, request, step["version"], step["connection"], step["client"])
-        return self._line.receive(self._port, step["connection"]) if step["do"] == "ask" else {}
+        if step["do"] == "ask":
+            return self._line.receive(self._port, step["connection"])
+        self._until_it_is_read()
+        return {}
+
+    def _until_it_is_read(self) -> None:
+        """Waits until the broker has begun with what was sent before, on any connection: it could read the next request
+        of another connection first, and handles what comes between two answers in any order."""
+        for _ in range(2):
+            self._line.ask(self._port, ApiVersionsRequest(), 0, "between")
 
     def _frames(self, step: Json) -> list[str]:
         """Sends bytes on a connection of their own. Returns the frames of the answers, fewer if it is closed."""
@@ -129,7 +145,7 @@ def main(arguments: list[str]) -> int:
     for path in paths:
         answers = read(Path(path))
         print(f"{path}: {len(answers.steps)} steps, Apache Kafka {answers.kafka} with {answers.configs}")
-        with Replay(int(port)) as replay:
+        with Replay(int(port), answers.clients) as replay:
             for difference in replay.differences(answers):
                 print(difference)
                 code = 1

@@ -71,6 +71,6 @@ def test_a_file_comes_back(tmp_path: Path) -> None:
     written = Answers("4.3.1", {"num.partitions": "2"}, [asked({}, {"errorMessage": "é"})])
     written.write(tmp_path / "a.jsonl")
     assert read(tmp_path / "a.jsonl") == written
-    (tmp_path / "b.jsonl").write_text('{"format": 2}\n')
-    with pytest.raises(ValueError, match="has format 2, not 1"):
+    (tmp_path / "b.jsonl").write_text('{"format": 3}\n')
+    with pytest.raises(ValueError, match="has format 3, not 2"):
         read(tmp_path / "b.jsonl")

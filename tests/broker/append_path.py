@@ -18,7 +18,7 @@ from odradek.broker.network.connection import Connection
 from odradek.broker.replicas.group_commit import MOST_LOGS, GroupCommit
 from odradek.broker.replicas.partition import Partition
 from odradek.broker.replicas.partitions import Partitions
-from odradek.broker.replicas.writer_threads import WriterThreads
+from odradek.broker.replicas.writer_threads import LARGE_APPEND_BYTES, WriterThreads
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.slices import Slices, slice_clock_ms
 from odradek.protocol.apis.api_keys import ApiKey, api
@@ -70,12 +70,14 @@ class AppendPath:
         partitions: int = 1,
         files: Files | None = None,
         most_logs: int = MOST_LOGS,
+        large_bytes: int = LARGE_APPEND_BYTES,
     ) -> None:
+        """``large_bytes``: batches of at least this size are written on a thread."""
         self.directory = LogDirectory.open(directory, files)
         self.timers = LoopTimers(asyncio.get_running_loop())
         self.group_commit = GroupCommit([self.directory], self.timers, lambda: NOW, most_logs)
         self.partitions = Partitions()
-        writers = WriterThreads()
+        writers = WriterThreads(large_bytes)
         for index in range(partitions):
             log = self.directory.open_log(TOPIC, index, config, NOW, b"t" * 16)
             self.partitions.add(Partition(TOPIC, b"t" * 16, index, 0, partial(_same, log), self.group_commit, writers))

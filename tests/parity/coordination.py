@@ -33,7 +33,7 @@ from odradek.protocol.messages.groups import (
 )
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest, TxnOffsetCommitRequest
-from parity.in_step import OURS, Answered, InStep
+from parity.in_step import KAFKA, OURS, Answered, InStep
 from parity.side import DEADLINE_S
 from parity.two_brokers import SAME_KEYS, VERIFIED_ALONE, TwoBrokers
 
@@ -243,12 +243,13 @@ class Group:
 
     def _producer(self, port: int) -> tuple[int, int]:
         """The id and epoch of a producer whose transactional id is the group's name."""
-        deadline = time.monotonic() + DEADLINE_S
-        while (
-            self.steps.wire.ask(port, FindCoordinatorRequest(self.name, 1), 3)["body"]["errorCode"]
-            or (body := self.steps.wire.ask(port, InitProducerIdRequest(self.name, SESSION_MS), 4)["body"])["errorCode"]
-        ):
+        ask, deadline = self.steps.wire.ask, time.monotonic() + DEADLINE_S
+        find, init = FindCoordinatorRequest(self.name, 1), InitProducerIdRequest(self.name, SESSION_MS)
+        while (found := ask(port, find, 3)["body"])["errorCode"] or (body := ask(port, init, 4)["body"])["errorCode"]:
             assert time.monotonic() < deadline, f"no coordinator of transactional id {self.name}"
+        if self.steps.recording is not None and port == self.steps.ports[KAFKA]:
+            self.steps.recording.asked("main", "wire", find, 3, {"body": found})
+            self.steps.recording.asked("main", "wire", init, 4, {"body": body})
         return body["producerId"], body["producerEpoch"]
 
     def _leave(self, who: str, fields: Fields) -> Any:

@@ -44,6 +44,7 @@ class InStep:
     def __init__(self, both: TwoBrokers, group: str, learn: Learn) -> None:
         self.group = group
         self.wire = both.wire
+        self.recording = both.recording
         self.ports = (both.ours.port, both.kafka.port)
         self.seen: list[Any] = []
         self.commands: list[str] = []
@@ -51,7 +52,9 @@ class InStep:
         self._names: tuple[dict[str, str], dict[str, str]] = ({}, {})
         self._parked: dict[str, tuple[str, Message, int]] = {}
         """Connection -> client, request and version."""
-        self._idle: list[str] = []
+        self._idle: list[str] = [] if self.recording is None else self.recording.idle
+        self._recorded: set[str] = set()
+        """Connections whose last answer the recording has."""
 
     def ask(self, who: str, request: Callable[[int], Message], version: int, *, may_park: bool = False) -> Any:
         """Sends a request to both brokers; ``request`` makes it for each. Returns our answer; None if it is parked."""
@@ -61,12 +64,17 @@ class InStep:
         ]
         asked = request(OURS)
         self._parked[connection] = (who, asked, version)
+        if self.recording is not None and may_park:
+            self.recording.sent(connection, request(KAFKA), version, who or "admin")
         if may_park:
             answered = self._collected(sent, wait_ms=FIRST_REBALANCE_MS if isinstance(asked, JoinGroupRequest) else 0)
             if connection in self._parked:
                 answered += self._collected(self._barrier(KAFKA) * 2)
         else:
             *_, ours, kafka = self.wire.all([*sent, *(receiving(port, connection) for port in self.ports)])
+            if self.recording is not None:
+                self.recording.asked(connection, who or "admin", request(KAFKA), version, kafka)
+                self._recorded.add(connection)
             answered = [self._received(connection, ours, kafka)]
             if isinstance(asked, LeaveGroupRequest):
                 answered += self._collected()
@@ -132,6 +140,10 @@ class InStep:
         for port, answer in zip(self.ports, known or ({"timeout": True},) * 2, strict=True):
             received = self.wire.receive(port, connection) if "timeout" in answer else answer
             bodies.append(received.get("body", received))
+        if self.recording is not None:
+            if connection not in self._recorded:
+                self.recording.received(connection, received)
+            self._recorded.discard(connection)
         self._idle.append(connection)
         return who, request, version, bodies
 
@@ -140,7 +152,10 @@ class InStep:
         deadline = time.monotonic() + DEADLINE_S
         while ours != kafka and isinstance(request, LOOKS) and time.monotonic() < deadline:
             # Timers and transaction markers take effect at a time of each broker's own.
-            ours, kafka = self._both([self.wire.ask(port, request, version)["body"] for port in self.ports])
+            bodies = [self.wire.ask(port, request, version)["body"] for port in self.ports]
+            ours, kafka = self._both(bodies)
+            if self.recording is not None:
+                self.recording.answered_later(request, version, {"body": bodies[KAFKA]})
         asked = f"{who} {request.NAME} version {version}"
         if ours != kafka and self._parked:
             # The answers to other members may be on their way; ids are learnt from them.
@@ -198,6 +213,10 @@ class InStep:
         """Checks that both brokers still park the same requests, and closes all connections."""
         self._settle(self._collected(self._barrier(KAFKA)))
         opened = ["barrier", *self._idle, *self._parked]
+        if self.recording is not None:
+            opened = ["barrier", *self._parked]
+            for connection in self._parked:
+                self.recording.closed(connection)
         self.wire.all(
             [{"do": "close", "port": port, "connection": connection} for connection in opened for port in self.ports]
         )

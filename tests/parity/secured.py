@@ -13,6 +13,8 @@ from operator import itemgetter
 from random import Random
 from typing import Any
 
+from answers.corpus import without
+from answers.recording import Recording
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
@@ -30,6 +32,7 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest, InitProducerIdRequest
 from odradek.protocol.security.acl import CLUSTER_NAME, Acl, AclOperation, AclPermission, AclResourceType, PatternType
+from odradek.protocol.show.message_documents import document
 from parity.authorization_names import GROUPS, LASTING_TRANSACTION, TOPICS
 from parity.authorization_questions import QUESTIONS, Question
 from parity.authorization_requests import TRANSACTIONAL_ID
@@ -94,12 +97,24 @@ NAMES = {
 }
 
 
+IGNORED = {
+    "DescribeLogDirsRequest": ("topics",),
+    "DescribeConfigsRequest": ("configs",),
+    **dict.fromkeys(
+        ("CreateDelegationTokenRequest", "DescribeDelegationTokenRequest"),
+        ("tokenId", "hmac", *(f"{name}Timestamp{unit}" for name in ("issue", "expiry", "max") for unit in ("", "Ms"))),
+    ),
+}
+"""Request -> fields of its answer that a recording leaves out: sizes, values of configs, and tokens."""
+
+
 class Secured:
     """One of the two brokers, with an authorizer."""
 
-    def __init__(self, port: int, *, has_users: bool = False) -> None:
-        """``has_users``: clients must log in."""
+    def __init__(self, port: int, *, has_users: bool = False, recording: Recording | None = None) -> None:
+        """``has_users``: clients must log in. ``recording`` notes questions and answers for the corpus."""
         self.port = port
+        self.recording = recording
         self.has_users = has_users
         self.topic_ids: dict[str, bytes] = {}
         self._lines: dict[str, socket.socket] = {}
@@ -123,6 +138,14 @@ class Secured:
 
     def receive(self, request: Message, version: int, host: str) -> Any:
         """The answer to the request that was sent last; None if the broker closed the connection."""
+        answer = self._received(request, version, host)
+        if self.recording is not None:
+            ignored = IGNORED.get(request.NAME, ())
+            noted = {"closed": True} if answer is None else {"body": without(document(answer, version), ignored)}
+            self.recording.asked(USERS.get(host, "admin"), "asking", request, version, noted, ignored)
+        return answer
+
+    def _received(self, request: Message, version: int, host: str) -> Any:
         line = self._lines[host]
         size = self._read(line, 4)
         if size is None:
@@ -197,10 +220,10 @@ class Secured:
         self.create_acls([*everything, broker])
         topics = [CreateTopicsRequest.CreatableTopic(name, 2, 1) for name in TOPICS[:2]]
         self.ask(CreateTopicsRequest(topics, 30_000), 7)
-        eventually("the topics are led", self._learn_topics)
         for key_type, key in ((0, GROUPS[0]), (0, GROUPS[1]), (1, TRANSACTIONAL_ID)):
             asked = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
             eventually(f"{key} has a coordinator", partial(self._found, asked))
+        eventually("the topics are led", self._learn_topics)
         for group in GROUPS:
             commit = OffsetCommitRequest(
                 group,
@@ -318,7 +341,7 @@ def only_alice() -> str:
 
 
 def compare(
-    sides: tuple[Secured, Secured],
+    sides: tuple[Secured, ...],
     acls: list[Acl],
     questions: Sequence[Question],
     asker: Callable[[], str] = only_alice,
@@ -340,7 +363,7 @@ def compare(
         for side, request in zip(sides, requests, strict=True):
             answer = side.receive(request, question.version, host)
             answers.append("closed" if answer is None else comparable(without_own(to_json(answer, question.version))))
-        if answers[0] != answers[1]:
+        if any(answer != answers[0] for answer in answers):
             differing.append(f"{question.name} of {USERS[host]}:\n  ours:  {answers[0]}\n  Kafka: {answers[1]}")
     for side in sides:
         side.delete_acls_of_users()
@@ -375,7 +398,7 @@ def without_own(answer: Any) -> Any:
     return answer
 
 
-def ask_under_random_acls(secured: tuple[Secured, Secured], sets: int) -> None:
+def ask_under_random_acls(secured: tuple[Secured, ...], sets: int) -> None:
     """Sends all requests under random ACLs, each as a random user.
 
     The environment variables ACL_SEED and ACL_SETS repeat a run.

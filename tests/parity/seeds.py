@@ -31,8 +31,13 @@ def replay(variable: str, file: str) -> str:
 def live_on(both: TwoBrokers, life: Life, seeds: Iterable[int], again: str, *, enough: float = math.inf) -> None:
     """Runs seeds until none is left, the histories' sizes add up to `enough`, or too many histories have failed.
 
-    `again`: the command that replays a seed, with {seed} for the seed.
+    `again`: the command that replays a seed, with {seed} for the seed. During a recording, the histories run one after
+    the other.
     """
+    if both.recording is not None:
+        for one in seeds:
+            life(both, one)
+        return
     left = iter(seeds)
     lived = 0
     failures: list[BaseException] = []

@@ -8,17 +8,22 @@ from typing import NamedTuple
 
 import pytest
 
+from answers.recording import DIRECTORY, Recording
 from odradek.broker.dispatch.served import ANNOUNCED
 from odradek.broker.security.authorization.checks import CHECKS, OPEN, TOKEN_APIS
 from odradek.protocol.apis.api_keys import ApiKey, api
 from parity.authorization_coverage import AUDIT_OPTION, EXPECTED, Coverage, coverage, table
 from parity.authorization_names import TOPICS
 from parity.authorization_questions import QUESTIONS
-from parity.secured import USER_KEYS, USERS, Secured, ask_under_random_acls, cases, compare
+from parity.secured import ADMIN, USER_KEYS, USERS, Secured, ask_under_random_acls, cases, compare
 from parity.two_brokers import KAFKA_KEYS, SAME_KEYS
 from support.brokers.our_broker import OurBroker
+from support.kafka.java import KAFKA_VERSION
 from support.kafka.real_kafka import RealKafka
 
+CLIENTS = {
+    user: {"address": address, "user": user, "password": "a"} for address, user in ((ADMIN, "admin"), *USERS.items())
+}
 RANDOM_SETS = 26
 """These sets make 2,054 requests."""
 pytestmark = pytest.mark.java
@@ -33,19 +38,26 @@ class AuditedKafka(RealKafka):
 
 
 class Both(NamedTuple):
-    """The two brokers, and Kafka's log."""
+    """The two brokers, and Kafka's log. During a recording, Kafka alone."""
 
-    sides: tuple[Secured, Secured]
+    sides: tuple[Secured, ...]
     kafka: AuditedKafka
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     with ExitStack() as stack:
-        ours = stack.enter_context(OurBroker(tmp_path_factory.mktemp("ours"), {**SAME_KEYS, **USER_KEYS}))
         kafka = AuditedKafka(tmp_path_factory.mktemp("kafka"), {**KAFKA_KEYS, **USER_KEYS})
         stack.enter_context(kafka)
-        sides = Secured(ours.port, has_users=True), Secured(kafka.port, has_users=True)
+        directory, configs = os.environ.get(DIRECTORY), {**SAME_KEYS, **USER_KEYS}
+        sides: tuple[Secured, ...]
+        if directory:
+            recording = Recording()
+            stack.callback(recording.write, Path(directory), KAFKA_VERSION, configs, CLIENTS)
+            sides = (Secured(kafka.port, has_users=True, recording=recording),)
+        else:
+            ours = stack.enter_context(OurBroker(tmp_path_factory.mktemp("ours"), configs))
+            sides = Secured(ours.port, has_users=True), Secured(kafka.port, has_users=True)
         for side in sides:
             stack.callback(side.close)
             side.prepare()
@@ -68,10 +80,11 @@ def test_the_page_has_each_operation() -> None:
 
 
 @pytest.mark.ci
-def test_each_operation_allowed_and_denied(both: Both) -> None:
+@pytest.mark.parametrize("name", [name for name, _ in cases()])
+def test_each_operation_allowed_and_denied(both: Both, name: str) -> None:
     """Every API answers as Kafka does if only one operation is allowed, and if only one is denied."""
-    differing = {name: found for name, acls in cases() if (found := compare(both.sides, acls, QUESTIONS))}
-    assert not differing, "\n".join(f"{name}: {one[:1_500]}" for name, found in differing.items() for one in found)
+    differing = compare(both.sides, dict(cases())[name], QUESTIONS)
+    assert not differing, "\n".join(one[:1_500] for one in differing)
 
 
 @pytest.mark.ci

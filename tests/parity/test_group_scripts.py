@@ -6,7 +6,7 @@ A script for each state and request: the requests that lead to the state, the re
 import pytest
 
 from parity.coordination import Group, play
-from parity.side import same
+from parity.side import Side, same
 from parity.two_brokers import TwoBrokers
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
@@ -156,7 +156,10 @@ SCRIPTS = [
 
 @pytest.fixture(scope="module", autouse=True)
 def topic(both: TwoBrokers) -> None:
+    """The topic, on Odradek during a recording, too: groups are always played on both."""
     same(both, lambda side: side.topic(TOPIC, 2))
+    if both.recording is not None:
+        Side(both.wire, both.ours.port, True).topic(TOPIC, 2)
 
 
 @pytest.mark.parametrize("state", STATES)

@@ -33,7 +33,7 @@ from ..metadata.image.partition_view import CurrentLeaders
 from ..produce.acceptance import Batches, BatchesByPartition, accept, accepted, check, copied, transactional_producer
 from ..produce.transaction import Refusals, join
 from ..produce.work import Grown, Later, PartitionProduceResponse, ProduceWork, refused
-from ..replicas.partition import LARGE_APPEND_BYTES, Partition
+from ..replicas.partition import Partition
 from .parts import RecordParts
 
 API_KEY = ApiKey.PRODUCE
@@ -233,7 +233,7 @@ def _append(
         if refusals and (partition.topic, partition.index) in refusals:
             work.fail(answer, refusals[partition.topic, partition.index])
             continue
-        if len(records) >= LARGE_APPEND_BYTES or partition.appends is not None:
+        if len(records) >= partition.writers.large_bytes or partition.appends is not None:
             later.append((partition, header, records, answer))
             continue
         try:

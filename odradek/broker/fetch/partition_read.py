@@ -177,14 +177,14 @@ def read_partition(
         data.records = result.data
     # If the limit is smaller than the first batch, Kafka leaves out the aborted transactions.
     if committed_only and (result is None or len(result.data) > 0):
-        data.aborted_transactions = [] if result is None else _aborted(log, want.fetch_offset, bound, limits.check_crcs)
+        data.aborted_transactions = [] if result is None else _aborted(log, want.fetch_offset, result, limits)
     return PartitionRead(want, partition, data)
 
 
-def _aborted(log: Log, first: int, bound: int, check_crcs: bool) -> list[FetchResponse.AbortedTransaction]:
-    """The aborted transactions with records from ``first`` up to ``bound`` (exclusive)."""
-    found = log.aborted_transactions(first, bound)
-    if found and check_crcs:
+def _aborted(log: Log, first: int, result: ReadResult, limits: FetchLimits) -> list[FetchResponse.AbortedTransaction]:
+    """The aborted transactions with records in the result of a read from ``first``."""
+    found = log.aborted_in_read(first, len(result.data))
+    if found and limits.check_crcs:
         from odradek.storage.log.read_check import check_aborted  # rarely enabled
 
         check_aborted(log, found)

@@ -395,7 +395,7 @@ def _read(
     if not isinstance(data, bytes):
         data.close()
         return None
-    if is_committed and log.aborted_transactions(offset, bound):
+    if is_committed and log.aborted_in_read(offset, len(data)):
         return None
     return data, (high_watermark, stable, start), is_committed and len(data) > 0
 

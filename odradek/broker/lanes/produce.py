@@ -26,7 +26,7 @@ from ..dispatch.lane import Answering, Lane, only_part
 from ..dispatch.route import Route
 from ..network.connection import Connection
 from ..network.response_writer import Part
-from ..replicas.partition import LARGE_APPEND_BYTES, Partition
+from ..replicas.partition import Partition
 from .parts import LaneParts
 from .template import marks, template
 
@@ -111,7 +111,11 @@ def produce_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane |
         except (IndexError, struct_error):
             return False
         end = start + length
-        if not BATCH_HEADER_SIZE < length < LARGE_APPEND_BYTES or end + tail_size != len(frame) or frame[end:] != tail:
+        if (
+            not BATCH_HEADER_SIZE < length < partition.writers.large_bytes
+            or end + tail_size != len(frame)
+            or frame[end:] != tail
+        ):
             return False
         log = partition.open_log
         acks = known.acks

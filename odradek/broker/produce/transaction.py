@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.protocol.records.batch import BatchHeader
+from odradek.storage.producers.producer_state import ProducerStateManager
 
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
@@ -59,31 +60,45 @@ def join(
 
     Partitions in which the transaction already has records are skipped. From version ADDS_IMPLICITLY_SINCE of the
     request on, the others are added. Older clients must have added them: this is checked if ``verifies``
-    (transaction.partition.verification.enable) is True.
+    (transaction.partition.verification.enable) is True. A partition that knows a later epoch of the producer is refused
+    without asking (``UnifiedLog.maybeStartTransactionVerification``).
     """
     support = Support.of(
         context.api_version,
         abortable_error_since=ABORTABLE_ERROR_SINCE,
         adds_implicitly_since=ADDS_IMPLICITLY_SINCE,
     )
-    missing = frozenset((one.topic, one.index) for one in partitions if _is_missing(one, producer))
-    if not missing or not (verifies or support is Support.ADDS_IMPLICITLY):
+    if not (verifies or support is Support.ADDS_IMPLICITLY):
         then({})
+        return
+    fenced: dict[TopicPartition, KafkaError] = {}
+    missing: set[TopicPartition] = set()
+    for partition in partitions:
+        state = _producer_state(partition)
+        if state is None:
+            continue
+        if state.has_newer_epoch(*producer):
+            fenced[partition.topic, partition.index] = KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
+        elif not state.has_open_transaction(*producer):
+            missing.add((partition.topic, partition.index))
+    if not missing:
+        then(fenced)
         return
 
     def answer(errors: Errors) -> None:
-        then({partition: _refusal(error) for partition, error in errors.items()})
+        then(fenced | {partition: _refusal(error) for partition, error in errors.items()})
 
-    TransactionMembership(coordinator, transactional_id, producer, support).ensure(missing, context.now_ms, answer)
+    TransactionMembership(coordinator, transactional_id, producer, support).ensure(
+        frozenset(missing), context.now_ms, answer
+    )
 
 
-def _is_missing(partition: Partition, producer: tuple[int, int]) -> bool:
-    """Whether the producer's transaction has no records in the partition yet. False if the partition is not served,
-    because its append is refused anyway."""
+def _producer_state(partition: Partition) -> ProducerStateManager | None:
+    """The producers of a partition. None if the partition is not served, because its append is refused anyway."""
     try:
-        return not partition.log.producer_state.has_open_transaction(*producer)
+        return partition.log.producer_state
     except KafkaError:
-        return False
+        return None
 
 
 def _refusal(error: ErrorCode) -> KafkaError:

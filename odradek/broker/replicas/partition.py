@@ -23,15 +23,6 @@ from .writer_threads import WRITES, WriterThreads
 if TYPE_CHECKING:
     from .leading import Leading
 
-LARGE_APPEND_BYTES = 32 * 1024
-"""Batches of at least this size are written on a thread. A hand-over to a thread and back costs 0.1 ms of CPU. A write
-of 32 KiB takes 0.01 ms, one of 1 MiB 1 ms, and several times that while the disk is busy. Measured: two connections
-write batches at full rate while a third sends small requests. Median latency of the small requests: for batches of 1 MB
-10 to 15 ms with writes on the event loop and 2 to 3 ms with threads, for 64 KB 3 to 5 and 0.5 to 0.8 ms, for 32 KB 1.5
-to 2.3 and 0.4 ms. Their 99th percentile falls to between a fifth and two thirds of what it was. With batches of up to
-64 KB the writers are faster, too; with larger ones the runs do not agree.
-"""
-
 Appended = Callable[[AppendInfo | KafkaError | InspectionNeededError], None]
 """Called with the result. InspectionNeededError: the topic's configuration has changed since the records were
 inspected.
@@ -48,7 +39,6 @@ class Partition:
         "_log",
         "_open_log",
         "_waiters",
-        "_writers",
         "appends",
         "copy",
         "group_commit",
@@ -59,6 +49,7 @@ class Partition:
         "refusal",
         "topic",
         "topic_id",
+        "writers",
     )
 
     def __init__(
@@ -81,7 +72,7 @@ class Partition:
         self.group_commit = group_commit
         self.appends: AppendQueue | None = None
         """The appends in progress on threads. Later appends queue after them."""
-        self._writers = writers
+        self.writers = writers
         self._open_log = open_log
         self._log: Log | None = None
         self._waiters: dict[Waiter, None] = {}
@@ -219,7 +210,7 @@ class Partition:
         ``records`` must stay valid until ``appended`` is called with the result.
         """
         if self.appends is None:
-            self.appends = AppendQueue(self, self._writers)
+            self.appends = AppendQueue(self, self.writers)
         self.appends.append(records, now_ms, inspected, appended)
 
     def between_appends(self, action: Callable[[], None]) -> None:
@@ -319,7 +310,7 @@ class AppendQueue:
             if inspected is not None and inspected.config is not log.config:
                 inspected = None
             size = len(records if inspected is None else inspected.batch)
-            if size < LARGE_APPEND_BYTES:
+            if size < self._writers.large_bytes:
                 result = partition.append(records, now_ms, AppendOrigin.CLIENT, inspected=inspected)
             else:
                 begun = log.appender.begin(records, partition.leader_epoch, now_ms, inspected)

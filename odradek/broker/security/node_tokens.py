@@ -1,7 +1,7 @@
 """Gets the OAUTHBEARER tokens with which this broker logs in at other nodes.
 
 Shell. Owns: the current attempt to get a token, which all connections share. Invariants: a thread asks the token
-endpoint, one attempt at a time, and not again for ``PAUSE_S`` after a failed attempt; no log line contains a token. A
+endpoint, one attempt at a time, and not again for a pause after a failed attempt; no log line contains a token. A
 session ends when its token expires; a connection that renews its session before that logs in with a newer token.
 Source: ``OAuthBearerRefreshingLogin``, ``ExpiringCredentialRefreshingLogin``.
 """
@@ -32,9 +32,19 @@ PAUSE_S = 1.0
 class NodeTokens:
     """The tokens for connections to one listener of other nodes."""
 
-    def __init__(self, listener: str, settings: RetrieverSettings, now_s: Callable[[], float] = time.time) -> None:
-        """``listener``: for messages. Raises ConfigError for settings or a trust store that can't be used."""
+    def __init__(
+        self,
+        listener: str,
+        settings: RetrieverSettings,
+        now_s: Callable[[], float] = time.time,
+        pause_s: float = PAUSE_S,
+    ) -> None:
+        """``listener``: for messages. ``pause_s``: the pause after a failed attempt.
+
+        Raises ConfigError for settings or a trust store that can't be used.
+        """
         self._listener = listener
+        self._pause_s = pause_s
         self._extensions = extensions_of(settings.options)
         try:
             self._source = JwtRetriever(settings, {}, now_s)
@@ -58,7 +68,7 @@ class NodeTokens:
 
     def _failed_just_now(self) -> bool:
         now_s = asyncio.get_running_loop().time()
-        return self._failed_at_s is not None and now_s < self._failed_at_s + PAUSE_S
+        return self._failed_at_s is not None and now_s < self._failed_at_s + self._pause_s
 
     def _begin(self) -> "asyncio.Future[str]":
         """Asks for a token on a new daemon thread. The broker's stop does not wait for this thread."""

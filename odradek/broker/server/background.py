@@ -23,6 +23,7 @@ from ..replicas.group_commit import GroupCommit
 from ..timers.loop_timers import LoopTimers
 from ..timers.slices import SlicedWork, Slices, run_in_slices
 from ..timers.work import KindOfWork
+from .surroundings import FixedSettings
 
 if TYPE_CHECKING:
     from ..metrics.cleaner_state import CleanerState
@@ -32,7 +33,6 @@ logger = logging.getLogger(__name__)
 
 REMOVALS = KindOfWork("file-removal", "removes deleted files")
 
-DELETED_FILES_CHECK_MS = 10_000
 LOOKS_A_STEP = 128
 """Logs that a flush looks at in one step."""
 WARM_UP_MS = 1_000
@@ -50,6 +50,7 @@ class Background:
         clock_ms: Callable[[], int],
         group_commit: GroupCommit,
         slices: Slices,
+        settings: FixedSettings,
     ) -> None:
         """``clock_ms``: milliseconds since the epoch. ``slices`` runs the steps of retention."""
         self._directories = directories
@@ -57,6 +58,7 @@ class Background:
         self._clock_ms = clock_ms
         self._group_commit = group_commit
         self._slices = slices
+        self._settings = settings
         self._retaining: SlicedWork | None = None
         self._writing: SlicedWork | None = None
         self._collecting: SlicedWork | None = None
@@ -72,7 +74,7 @@ class Background:
         """Sets the first timers. ``current_config`` returns the configuration with dynamic configs."""
         first_ms = config.get_int("log.initial.task.delay.ms")
         flush_interval_ms = min(config.get_int("log.flush.scheduler.interval.ms"), LONGEST_FLUSH_CHECK_MS)
-        self._timers.every(DELETED_FILES_CHECK_MS, self._remove_deleted)
+        self._timers.every(self._settings.deleted_files_check_ms, self._remove_deleted)
         self._timers.every(config.get_int("log.retention.check.interval.ms"), self._retain, first_ms)
         checkpoints = ("log.flush.offset.checkpoint.interval.ms", "log.flush.start.offset.checkpoint.interval.ms")
         self._timers.every(
@@ -90,7 +92,8 @@ class Background:
         if self.cleaner is None and self._cleaner_config is not None:
             from ..replicas.cleaner.cleaner import LogCleaner  # not before the broker serves
 
-            self.cleaner = LogCleaner(self._directories, self._cleaner_config, self._clock_ms)
+            thread_bytes = self._settings.cleaner_thread_bytes
+            self.cleaner = LogCleaner(self._directories, self._cleaner_config, self._clock_ms, thread_bytes)
             self.cleaner.start()
         return self.cleaner
 

@@ -187,8 +187,9 @@ class BrokerServer:
             read_only=self._read_only,
             undo=self._undo,
         )
+        settings = self._surroundings.settings
         if self._tls is not None:
-            follow_tls_configs(self._tls, parts.broker, parts.patient_timers)
+            follow_tls_configs(self._tls, parts.broker, parts.patient_timers, settings.key_store_check_ms)
         log_bad_configs(metadata.image, metadata.node_id)
         replicas = LocalReplicas(metadata.image, metadata.node_id)
         log_dirs.find_logs(now_ms, replicas.is_stray, replicas.id_in_directory)
@@ -254,7 +255,13 @@ class BrokerServer:
         background = self._start_background(parts)
         if parts.metrics is not None:
             await parts.metrics.listen(
-                broker, parts.hosting, parts.limits, self._clock_ms, background.cleaner_state, parts.role.metrics()
+                broker,
+                parts.hosting,
+                parts.limits,
+                self._clock_ms,
+                background.cleaner_state,
+                parts.role.metrics(),
+                self._surroundings.settings.key_store_check_ms,
             )
         snapshots = SnapshotGenerator(broker.metadata, timers, self._clock_ms)
         snapshots.start()
@@ -276,6 +283,7 @@ class BrokerServer:
             self._clock_ms,
             broker.slices,
             parts.role.refuses_in,
+            self._surroundings.settings.file_count_ms,
         )
         self._undo.callback(watch.cancel)
         return watch
@@ -308,7 +316,14 @@ class BrokerServer:
     def _start_background(self, parts: OpenedBroker) -> Background:
         """Starts the background work, the closing of idle connections, and the watch for stalls."""
         broker, patient = parts.broker, parts.patient_timers
-        background = Background(parts.log_dirs.online, parts.timers, self._clock_ms, parts.group_commit, broker.slices)
+        background = Background(
+            parts.log_dirs.online,
+            parts.timers,
+            self._clock_ms,
+            parts.group_commit,
+            broker.slices,
+            self._surroundings.settings,
+        )
         close_idle_connections(broker.connections, broker.slices, patient)
         parts.stalls.start(parts.dispatcher.last_request, broker.slices.request, suspended_ms())
         background.start(self._config, lambda: broker.config)

@@ -129,13 +129,14 @@ def tls_listeners(config: ServerConfig) -> "TlsListeners | None":
     return TlsListeners(config)
 
 
-def follow_tls_configs(tls: "TlsListeners", broker: Broker, timers: PatientTimers) -> None:
-    """Applies the dynamic configs of listeners now, and their files whenever they change."""
-    from ..security.tls.listeners import WATCH_MS
+def follow_tls_configs(tls: "TlsListeners", broker: Broker, timers: PatientTimers, check_ms: int) -> None:
+    """Applies the dynamic configs of listeners now, and their files whenever they change.
 
+    ``check_ms``: the interval of checks whether the files have changed.
+    """
     metadata = broker.metadata
     tls.reconfigure(metadata.image.broker_configs(metadata.node_id), at_start=True)
-    timers.every(WATCH_MS, tls.look_at_files)
+    timers.every(check_ms, tls.look_at_files)
 
 
 def read_sasl_settings(config: ServerConfig) -> "dict[str, ListenerSasl]":

@@ -62,9 +62,11 @@ FULL = 2
 class FullCollections:
     """Freezes the objects that survive a long full collection. There is one for the process."""
 
-    def __init__(self, cpu_ms: Callable[[], float]) -> None:
-        """``cpu_ms`` reads the processor time of the calling thread in milliseconds."""
+    def __init__(self, cpu_ms: Callable[[], float], long_ms: float = LONG_MS) -> None:
+        """``cpu_ms`` reads the processor time of the calling thread in milliseconds. ``long_ms``: the processor time
+        from which a collection freezes the surviving objects."""
         self._cpu_ms = cpu_ms
+        self._long_ms = long_ms
         self._began_ms = 0.0
         self._thresholds = gc.get_threshold()
 
@@ -86,5 +88,5 @@ class FullCollections:
             return
         if phase == "start":
             self._began_ms = self._cpu_ms()
-        elif self._cpu_ms() - self._began_ms >= LONG_MS:
+        elif self._cpu_ms() - self._began_ms >= self._long_ms:
             gc.freeze()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HOST_AGAIN_S, HOST_AGAIN_MAX_S = 1.0, 30.0
+HOST_AGAIN_MAX_S = 30.0
 CORDONING = KindOfWork("cordoned-log-dirs", "applies and reports cordoned log directories")
 
 
@@ -47,15 +47,18 @@ class BrokerMetadataPublisher:
         limits: ClientLimits,
         tls: "TlsListeners | None",
         clock_ms: Callable[[], int],
+        host_again_s: float,
     ) -> None:
         """``limits`` enforce quotas. ``tls``: of the listeners that have it; None without one. ``clock_ms``:
-        milliseconds since the epoch."""
+        milliseconds since the epoch. ``host_again_s``: the pause before a partition is hosted again; it doubles up to
+        half a minute."""
         self._broker = broker
         self._reports = reports
         self._hosting = hosting
         self._limits = limits
         self._tls = tls
         self._clock_ms = clock_ms
+        self._first_pause_s = host_again_s
         self._host_again_after_s: dict[tuple[bytes, int], float] = {}
         """The last pause before the next try, for each partition that lacked file descriptors or disk space."""
 
@@ -81,8 +84,8 @@ class BrokerMetadataPublisher:
                 refusal = None  # its traceback holds this frame: a cycle
 
     def host_later(self, topic_id: bytes, index: int) -> None:
-        """Hosts a partition again after a pause, which grows from a second to half a minute."""
-        pause_s = min(2 * self._host_again_after_s.get((topic_id, index), HOST_AGAIN_S / 2), HOST_AGAIN_MAX_S)
+        """Hosts a partition again after a pause, which grows to half a minute."""
+        pause_s = min(2 * self._host_again_after_s.get((topic_id, index), self._first_pause_s / 2), HOST_AGAIN_MAX_S)
         self._host_again_after_s[topic_id, index] = pause_s
         HOSTING.later(pause_s, self._host_again, topic_id, index)
 

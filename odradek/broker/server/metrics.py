@@ -74,11 +74,13 @@ class BrokerMetrics:
         clock_ms: Callable[[], int],
         cleaner: Callable[[], CleanerState | None],
         of_role: Sequence[MetricsSource],
+        key_store_check_ms: int,
     ) -> None:
         """Serves the metrics at ``odradek.metrics.listener``. Raises BindError.
 
         ``clock_ms``: wall clock, milliseconds since the epoch. ``cleaner`` returns the state of the log cleaner; None
         before it has started. ``of_role``: the metrics of the broker's role.
+        ``key_store_check_ms``: the interval of checks whether the files of the endpoint's TLS have changed.
         """
         for measure in self._of_loop:
             measure.start(asyncio.get_running_loop())
@@ -113,7 +115,7 @@ class BrokerMetrics:
         except OSError as error:
             raise BindError(f"{LISTENER_KEY}={address} can't be bound: {error.strerror}") from error
         if self.tls is not None:
-            broker.timers.every(self.tls.WATCH_MS, self.tls.look_at_files)
+            broker.timers.every(key_store_check_ms, self.tls.look_at_files)
 
     def stop(self) -> None:
         """Closes the endpoint."""

@@ -26,10 +26,12 @@ def watch_disks(
     clock_ms: Callable[[], int],
     slices: Slices,
     refuses_in: Callable[[Set[bytes]], None],
+    count_interval_ms: int,
 ) -> DiskWatch:
     """Starts to watch the space in these directories, and groups that are about to lose records.
 
-    ``clock_ms``: milliseconds since the epoch. ``slices`` runs the work. ``refuses_in``: as for :class:`DiskWatch`.
+    ``clock_ms``: milliseconds since the epoch. ``slices`` runs the work. ``refuses_in`` and
+    ``count_interval_ms``: as for :class:`DiskWatch`.
     """
     interval_ms = config.get_int("log.retention.check.interval.ms")
     warnings = RetentionWarnings(partitions, groups, timers, clock_ms, interval_ms, slices)
@@ -42,6 +44,7 @@ def watch_disks(
         cap_bytes=config.get_int(CAP_KEY),
         warn_under_cap=warnings.warn_under_cap,
         refuses_in=refuses_in,
+        count_interval_ms=count_interval_ms,
     )
     watch.start()
     warnings.start()

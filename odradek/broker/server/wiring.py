@@ -182,7 +182,9 @@ def wire(
     limits = ClientLimits(broker, dispatcher)
 
     # Changes of the metadata.
-    publisher = BrokerMetadataPublisher(broker, hosting, control.reports, limits, tls, clock_ms)
+    publisher = BrokerMetadataPublisher(
+        broker, hosting, control.reports, limits, tls, clock_ms, surroundings.settings.host_again_s
+    )
     return OpenedBroker(
         broker=broker,
         role=role,

@@ -19,12 +19,19 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 Result = TypeVar("Result")
 
-PAUSE_S, PAUSE_MAX_S = 1.0, 30.0
-"""The pause before a task that failed is run again: the first one, and the longest one after doubling."""
+
+class Pauses(NamedTuple):
+    """The pauses before a task that failed is run again, in seconds: the first one, and the longest after doubling."""
+
+    first_s: float = 1.0
+    longest_s: float = 30.0
+
+
+USUAL_PAUSES = Pauses()
 
 logger = logging.getLogger(__name__)
 _kinds: dict[str, "KindOfWork"] = {}
@@ -137,11 +144,13 @@ class KindOfWork:
 
         return self.awaited(run())
 
-    def keep_running(self, run: Callable[[], Coroutine[Any, Any, object]]) -> "asyncio.Task[None]":
-        """Starts a task that runs until it is cancelled or ``run`` returns. After an exception, ``run`` is called
-        again, after :data:`PAUSE_S` at first and :data:`PAUSE_MAX_S` at most.
+    def keep_running(
+        self, run: Callable[[], Coroutine[Any, Any, object]], pauses: Pauses = USUAL_PAUSES
+    ) -> "asyncio.Task[None]":
+        """Starts a task that runs until it is cancelled or ``run`` returns. After an exception and a pause, ``run`` is
+        called again.
         """
-        return self.awaited(self._keep_running(run))
+        return self.awaited(self._keep_running(run, pauses))
 
     async def _run(self, coroutine: Coroutine[Any, Any, object], subject: str) -> bool:
         """Awaits a task's work. Returns whether it ended without an exception."""
@@ -152,17 +161,17 @@ class KindOfWork:
             return False
         return True
 
-    async def _keep_running(self, run: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    async def _keep_running(self, run: Callable[[], Coroutine[Any, Any, object]], pauses: Pauses) -> None:
         loop = asyncio.get_running_loop()
-        pause_s = PAUSE_S
+        pause_s = pauses.first_s
         while True:
             begin_s = loop.time()
             if await self._run(run(), name_of(run)):
                 return
-            if loop.time() - begin_s > PAUSE_MAX_S:
-                pause_s = PAUSE_S
+            if loop.time() - begin_s > pauses.longest_s:
+                pause_s = pauses.first_s
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, PAUSE_MAX_S)
+            pause_s = min(2 * pause_s, pauses.longest_s)
 
 
 def name_of(callback: Callable[..., object]) -> str:

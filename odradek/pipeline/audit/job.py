@@ -17,7 +17,7 @@ from ..engine.job import Job
 from .assignment import confirmed
 from .findings import Finding
 from .plan import AuditOptions, plan_audit
-from .portions import Portion, audit_portion, portions_of
+from .portions import PORTION_REPLICAS, Portion, audit_portion, portions_of
 from .result import AuditResult
 from .tasks import RECORDS, AuditTask, PartitionReport, sum_of_days
 
@@ -35,16 +35,17 @@ def audit_directories(
     ignored: Collection[str] = (),
     tables: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
+    portion_replicas: int = PORTION_REPLICAS,
 ) -> AuditResult:
     """Audits log directories.
 
     `now_ms`: the clock; by default the last use of each directory. `at_ms`: shows groups as of this moment. `level`:
     one of LEVELS. `ignored`: names of findings to leave out. `tables`: a run's directory (report/table_files.py),
-    where workers write their rows. `progress` is called with (finished replicas, all replicas). Raises
-    LogDirectoryError, EngineError, OSError.
+    where workers write their rows. `progress` is called with (finished replicas, all replicas).
+    `portion_replicas`: as for `portions_of`. Raises LogDirectoryError, EngineError, OSError.
     """
     plan = plan_audit(directories, AuditOptions(topics, now_ms, at_ms, level))
-    portions = portions_of(plan.tasks, tables, frozenset(ignored))
+    portions = portions_of(plan.tasks, tables, frozenset(ignored), portion_replicas)
     result = AuditResult(portions=len(portions))
     job = Job(
         portions,

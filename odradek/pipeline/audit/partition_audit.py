@@ -7,6 +7,7 @@ Source: catalogue_log.py and catalogue_directory.py name the checks.
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,20 +41,24 @@ if TYPE_CHECKING:
     from .groups.records import GroupRecords
     from .record_checks import RecordChecks
 
-_READ_AHEAD_BYTES = 64 << 20
+READ_AHEAD_BYTES = 64 << 20
+"""Logs of at least this size are read ahead on threads, if only headers are read."""
 
 
-def audit_partition(task: AuditTask) -> PartitionReport:
-    """Audits one replica as it is now. Raises OSError for errors that do not concern one file."""
-    return audit_living(task, _audit_once)
+def audit_partition(task: AuditTask, read_ahead_bytes: int = READ_AHEAD_BYTES) -> PartitionReport:
+    """Audits one replica as it is now. Raises OSError for errors that do not concern one file.
+
+    `read_ahead_bytes`: the size from which a log is read ahead on threads.
+    """
+    return audit_living(task, partial(_audit_once, read_ahead_bytes=read_ahead_bytes))
 
 
-def _audit_once(task: AuditTask) -> PartitionReport:
+def _audit_once(task: AuditTask, read_ahead_bytes: int) -> PartitionReport:
     """Audits the files that the task names. Raises FileNotFoundError if one was removed."""
     replica = task.replica
     report = PartitionReport(str(task.directory), replica.topic, replica.partition)
     audit = _PartitionAudit(task, report)
-    with closing(audit.segments()) as segments:
+    with closing(audit.segments(read_ahead_bytes)) as segments:
         for segment, items in segments:
             audit.read_segment(segment, items, is_active=segment is replica.segments[-1])
     audit.close()
@@ -81,10 +86,12 @@ class _PartitionAudit:
         report.high_watermark = task.checkpoints.get(REPLICATION_OFFSET_CHECKPOINT, -1)
         report.is_compacted = task.policy.is_compacted
 
-    def segments(self) -> Generator[tuple[SegmentFile, Iterator[CheckedHeaders | Damage]], None, None]:
+    def segments(
+        self, read_ahead_bytes: int
+    ) -> Generator[tuple[SegmentFile, Iterator[CheckedHeaders | Damage]], None, None]:
         """Each segment with its batches. If only headers are read and the log is large, reads ahead on threads."""
         segments = self.task.replica.segments
-        if self.records is None and self.report.size >= _READ_AHEAD_BYTES and is_local(self.task.directory):
+        if self.records is None and self.report.size >= read_ahead_bytes and is_local(self.task.directory):
             from ..decode.read_ahead import read_ahead  # imports threading, which most audits don't need
 
             yield from read_ahead(segments, self._checked)

@@ -69,10 +69,18 @@ def work_of(task: AuditTask) -> int:
     return size_of(task) // BATCHES_ARE_LIGHTER if is_light else size_of(task)
 
 
-def portions_of(tasks: Sequence[AuditTask], tables: Path | None, ignored: Collection[str]) -> list[Portion]:
-    """Packs neighbouring tasks into portions, the same ones for every engine."""
+def portions_of(
+    tasks: Sequence[AuditTask],
+    tables: Path | None,
+    ignored: Collection[str],
+    portion_replicas: int = PORTION_REPLICAS,
+) -> list[Portion]:
+    """Packs neighbouring tasks into portions, the same ones for every engine.
+
+    `portion_replicas`: the most replicas of a portion, unless there would be more than MOST_PORTIONS.
+    """
     most_bytes = max(PORTION_BYTES, sum(map(size_of, tasks)) // MOST_PORTIONS)
-    most_replicas = max(PORTION_REPLICAS, len(tasks) // MOST_PORTIONS)
+    most_replicas = max(portion_replicas, len(tasks) // MOST_PORTIONS)
     packed: list[list[AuditTask]] = []
     size = 0
     for task in tasks:

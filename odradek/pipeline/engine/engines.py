@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 LOCAL = "local"
 SPARK = "spark"
 ENGINES = (LOCAL, SPARK)
+POOL = "pool"
+"""As LOCAL, but with a pool of processes for a job of any size. No command offers it."""
 
 SMALL_BYTES = 64 << 20
-"""Tasks that read fewer bytes than this in all run in this process: they take less than the 0.5 s to start a pool."""
+"""LOCAL runs tasks that read fewer bytes than this in all in this process: they take less than the 0.5 s to start a
+pool.
+"""
 
 
 def run_tasks(engine: str, job: Job[Task, Result]) -> Iterator[Result]:
@@ -46,7 +50,7 @@ def finished_tasks(engine: str, job: Job[Task, Result]) -> Iterator[tuple[int, R
         from .spark_tasks import run_on_spark
 
         finished = run_on_spark(job)
-    elif _workers(job) > 1:
+    elif _workers(job) > 1 and (engine == POOL or not _is_small(job)):
         finished = _in_a_pool(job)
     else:
         finished = _here(job)
@@ -65,9 +69,11 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
+def _is_small(job: Job[Task, Result]) -> bool:
+    return job.sizes is not None and sum(job.sizes) < SMALL_BYTES
+
+
 def _workers(job: Job[Task, Result]) -> int:
-    if job.sizes is not None and sum(job.sizes) < SMALL_BYTES:
-        return 1
     return min(len(job.tasks), available_cores(), job.max_workers or len(job.tasks))
 
 

@@ -244,6 +244,16 @@ class Log:
         """The aborted transactions that overlap the range, in the order of their markers."""
         return self._reader.aborted_transactions(fetch_offset, upper_bound_offset)
 
+    @on_disk
+    def aborted_in_read(self, fetch_offset: int, size: int) -> list[AbortedTransaction]:
+        """The aborted transactions that a consumer needs for `size` bytes that were read from `fetch_offset`.
+
+        Like Kafka, may return some that begin after those bytes, because the index is sparse.
+        """
+        found = self._reader.aborted_transactions(fetch_offset, self.log_end_offset)
+        bound = self._reader.offset_after(fetch_offset, size) if found else None
+        return found if bound is None else [entry for entry in found if entry.first_offset < bound]
+
     # Removing ----------------------------------------------------------------
 
     @property

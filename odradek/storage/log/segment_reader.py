@@ -132,6 +132,20 @@ class SegmentReader:
         scan = SegmentScan(self._files, newest, position, storage_error)
         return (yield ScanNeeded(scan, scan.first_with(newest.indexes.max_timestamp)))
 
+    def offset_after(self, offset: int, size: int) -> int | None:
+        """An offset after the `size` bytes that a read from `offset` has returned: the next one of the index, else the
+        base offset of the next segment. None if there is neither. Source: LocalLog.addAbortedTransactions.
+        """
+        for segment in self.segments.reaching(offset):
+            if segment is not self.segments.active:
+                self._use_indexes(segment)
+            place = segment.indexes.find(offset)
+            if place is not None:
+                indexed = segment.indexes.offset.first_offset_from(place.position + size)
+                following = self.segments.after(segment)
+                return following.base_offset if indexed is None and following is not None else indexed
+        return None
+
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that overlap `[fetch_offset, upper_bound_offset)`, in the order of their markers."""
         found: list[AbortedTransaction] = []

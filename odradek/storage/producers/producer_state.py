@@ -159,6 +159,11 @@ class ProducerStateManager:
             entry is not None and entry.transaction_first_offset is not None and entry.producer_epoch == producer_epoch
         )
 
+    def has_newer_epoch(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether the producer has a later epoch than this one, so that its batches of this epoch are refused."""
+        entry = self.producers.get(producer_id)
+        return entry is not None and producer_epoch < entry.producer_epoch
+
     @property
     def first_undecided_offset(self) -> int | None:
         """The first offset of the oldest transaction without a marker."""

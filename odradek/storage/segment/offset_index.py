@@ -64,6 +64,11 @@ class OffsetIndex:
         slot = bisect_right(self._offsets, min(offset - self._base_offset, 0x7FFFFFFF)) - 1
         return self._positions[slot] if slot >= 0 else 0
 
+    def first_offset_from(self, position: int) -> int | None:
+        """The offset in the first entry whose position is at least `position`; None if no entry qualifies."""
+        slot = bisect_left(self._positions, position)
+        return self._base_offset + self._offsets[slot] if slot < len(self._positions) else None
+
     def truncate_to(self, offset: int) -> None:
         """Drops the entries of `offset` and later."""
         kept = bisect_left(self._offsets, min(offset - self._base_offset, 0x7FFFFFFF))

@@ -26,7 +26,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.served import Handler
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.commands import loop_factory
-from odradek.broker.server.surroundings import Surroundings
+from odradek.broker.server.surroundings import FixedSettings, Surroundings
 
 from ..faults.faults import Faults
 from ..inspection import Inspection
@@ -76,6 +76,7 @@ class InProcessBroker(Inspection):
         self.recorder = Recorder(self._clock.clock_ms)
         """Records requests and answers; use :meth:`record`."""
         self._disk = FullDisk()
+        self._settings = FixedSettings()
         self._port = 0
         self._turn = threading.RLock()
         self._running: BrokerThread | None = None
@@ -275,7 +276,12 @@ class InProcessBroker(Inspection):
     def _server(self, config: ServerConfig) -> BrokerServer:
         clock = self._clock
         surroundings = Surroundings(
-            self._disk.files_for, clock.clock_ms, clock.timer_loop, self._intercept, self._is_intercepting
+            self._disk.files_for,
+            clock.clock_ms,
+            clock.timer_loop,
+            self._intercept,
+            self._is_intercepting,
+            self._settings,
         )
         return BrokerServer(config, surroundings=surroundings)
 

@@ -29,7 +29,7 @@ from support.data.log_model import ModelBatch, ModelLog, check_indexes, records_
 from ..append_path import NOW, TOPIC, AppendPath, only, turns
 
 LARGE_BYTES = 400
-"""The size of a large batch: see ``small_threshold`` in the test."""
+"""Batches of this size count as large, so that segments roll between them."""
 
 
 class WriteGate(Files):
@@ -79,7 +79,7 @@ class Interleaving:
             acks_all_fsync=self.random.random() < 0.3,
             file_delete_delay_ms=0,
         )
-        self.path = AppendPath(directory, self.config, files=self.files)
+        self.path = AppendPath(directory, self.config, files=self.files, large_bytes=LARGE_BYTES)
         self.directory = directory
         self.model = ModelLog()
         self.under_way: list[Sent] = []

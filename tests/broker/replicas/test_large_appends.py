@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.api import produce
-from odradek.broker.replicas import partition
 from odradek.broker.replicas.writer_threads import WRITES
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.log.log import PendingAppend
@@ -16,13 +14,6 @@ from ..append_path import NOW, TOPIC, AppendPath, batch, only, turns
 from .interleaved_appends import LARGE_BYTES, Interleaving, WriteGate
 
 SMALL, LARGE = batch(b"s"), batch(b"l" * LARGE_BYTES)
-
-
-@pytest.fixture(autouse=True)
-def small_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of a few hundred bytes count as large, so that segments roll between them."""
-    for module in (partition, produce):
-        monkeypatch.setattr(module, "LARGE_APPEND_BYTES", LARGE_BYTES)
 
 
 async def replay(directory: Path, seed: int, steps: int) -> None:
@@ -50,7 +41,7 @@ async def test_interleaved_appends_many_seeds(tmp_path: Path, seed: int) -> None
 
 async def test_a_large_write_does_not_hold_the_loop_nor_other_partitions(tmp_path: Path) -> None:
     files = WriteGate()
-    path = AppendPath(tmp_path, LogConfig(), partitions=2, files=files)
+    path = AppendPath(tmp_path, LogConfig(), partitions=2, files=files, large_bytes=LARGE_BYTES)
     files.gate.clear()
     large = path.produce({0: LARGE})
     behind = path.produce({0: SMALL})
@@ -85,7 +76,7 @@ async def test_a_bug_in_a_write_leaves_no_batch_without_an_answer(
         write(pending)
 
     monkeypatch.setattr(PendingAppend, "write", fails)
-    path, before = AppendPath(tmp_path, LogConfig()), WRITES.failures
+    path, before = AppendPath(tmp_path, LogConfig(), large_bytes=LARGE_BYTES), WRITES.failures
     first, second = path.produce({0: LARGE}), path.produce({0: SMALL})
     assert only(await first).error_code == (ErrorCode.NONE if times == 1 else ErrorCode.UNKNOWN_SERVER_ERROR)
     assert only(await second).base_offset == 1
@@ -95,7 +86,7 @@ async def test_a_bug_in_a_write_leaves_no_batch_without_an_answer(
 
 async def test_a_view_of_the_receive_buffer_is_copied_before_the_call_ends(tmp_path: Path) -> None:
     files = WriteGate()
-    path = AppendPath(tmp_path, LogConfig(), files=files)
+    path = AppendPath(tmp_path, LogConfig(), files=files, large_bytes=LARGE_BYTES)
     files.gate.clear()
     answers = [path.produce({0: sent}, owned=False) for sent in (LARGE, SMALL)]
     files.gate.set()
@@ -105,7 +96,7 @@ async def test_a_view_of_the_receive_buffer_is_copied_before_the_call_ends(tmp_p
 
 async def test_acks_0_closes_the_connection_when_its_large_batch_fails(tmp_path: Path) -> None:
     files = WriteGate()
-    path = AppendPath(tmp_path, LogConfig(), files=files)
+    path = AppendPath(tmp_path, LogConfig(), files=files, large_bytes=LARGE_BYTES)
     files.full = True
     refused = path.produce({0: LARGE}, acks=0)
     with pytest.raises(ConnectionError, match="acks=0"):
@@ -118,7 +109,7 @@ async def test_acks_0_closes_the_connection_when_its_large_batch_fails(tmp_path:
 async def test_what_needs_the_end_of_the_log_waits_for_the_write(tmp_path: Path) -> None:
     """An inline append (of a coordinator) and a stop see the log after the large append."""
     files = WriteGate()
-    path = AppendPath(tmp_path, LogConfig(), files=files)
+    path = AppendPath(tmp_path, LogConfig(), files=files, large_bytes=LARGE_BYTES)
     files.gate.clear()
     large = path.produce({0: LARGE})
     threading.Timer(0.05, files.gate.set).start()
@@ -133,7 +124,7 @@ async def test_what_needs_the_end_of_the_log_waits_for_the_write(tmp_path: Path)
 
 async def test_a_topic_that_is_deleted_during_the_write_ends_it(tmp_path: Path) -> None:
     files = WriteGate()
-    path = AppendPath(tmp_path, LogConfig(), files=files)
+    path = AppendPath(tmp_path, LogConfig(), files=files, large_bytes=LARGE_BYTES)
     large, behind = path.produce({0: LARGE}), path.produce({0: SMALL})
     path.partitions.remove_topic(TOPIC)
     path.directory.delete_log(TOPIC, 0, NOW)

@@ -14,8 +14,6 @@ from typing import NamedTuple, TypeVar
 
 import pytest
 
-from odradek.broker.api import produce
-from odradek.broker.replicas import partition
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.files import Buffer
@@ -31,6 +29,7 @@ REQUESTS = 24
 MOMENTS = 12
 """The maximum number of crashes that are checked in one run."""
 LARGE_BYTES = 400
+"""Batches of this size count as large, and are written on a thread."""
 
 Result = TypeVar("Result")
 
@@ -112,7 +111,9 @@ class Load:
             self.moments.append(Moment(image, has_power, *answers, seen))
 
     async def run(self) -> None:
-        self.path = AppendPath(self.directory / "broker", self.config, partitions=PARTITIONS, files=self.disk)
+        self.path = AppendPath(
+            self.directory / "broker", self.config, partitions=PARTITIONS, files=self.disk, large_bytes=LARGE_BYTES
+        )
         self.disk.before = self.look
         await asyncio.gather(*(self.producer(number) for number in range(3)))
         self.disk.before = None
@@ -188,13 +189,6 @@ async def most_lost(directory: Path, config: LogConfig, seeds: range) -> tuple[i
         found = losses(load)
         most = max(most[0], found[0]), max(most[1], found[1]), max(most[2], found[2])
     return most
-
-
-@pytest.fixture(autouse=True)
-def small_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of a few hundred bytes count as large, and are written on a thread."""
-    for module in (partition, produce):
-        monkeypatch.setattr(module, "LARGE_APPEND_BYTES", LARGE_BYTES)
 
 
 @pytest.mark.parametrize("segment_bytes", [700, 1 << 30])

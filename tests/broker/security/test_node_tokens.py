@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.broker.security import node_tokens
 from odradek.broker.security.node_tokens import TOKENS, NodeTokens
 from odradek.protocol.security.jwt_retriever import JwtRetriever
 from odradek.protocol.security.token_settings import RetrieverSettings, TokenError
@@ -73,9 +72,8 @@ async def test_an_exception_ends_one_attempt_and_is_named_without_its_text(
         raise KeyError("of-a-token")
 
     with IdentityProvider({"broker": "secret"}, 1000) as provider:
-        monkeypatch.setattr(node_tokens, "PAUSE_S", 0)
         monkeypatch.setattr(JwtRetriever, "token", fails)
-        before, tokens = TOKENS.failures, NodeTokens("IN", settings(provider))
+        before, tokens = TOKENS.failures, NodeTokens("IN", settings(provider), pause_s=0)
         with pytest.raises(TokenError, match="KeyError"):
             await tokens.login()
         assert TOKENS.failures == before + 1

@@ -15,6 +15,8 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from odradek.broker.replicas.offset_searches import STEPS_A_TURN
+from odradek.broker.server.surroundings import FixedSettings
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
 from odradek.testing.broker.in_process import InProcessBroker
@@ -29,6 +31,7 @@ from support.security.tls_files import TlsFiles
 PATIENCE_S = 60
 RECORDS = 6
 LARGE = b"large" * 10_000
+SEARCHED, SEARCHES = "searched", 4 * STEPS_A_TURN
 LINES = 300
 """More log lines than one log call may write at once."""
 BROKER_RESOURCE = 4
@@ -49,6 +52,15 @@ QUICK = {
     "socket.request.max.bytes": "120000",
 }
 """What happens in minutes or hours otherwise."""
+SOON_MS = 300
+QUICK_SETTINGS = FixedSettings(
+    key_store_check_ms=SOON_MS,
+    deleted_files_check_ms=SOON_MS,
+    file_count_ms=SOON_MS,
+    host_again_s=SOON_MS / 1000,
+    cleaner_thread_bytes=20_000,
+)
+"""Shorter intervals, and a lower size above which a log is cleaned in a process."""
 
 
 class SecuredCluster(KafkaCluster):
@@ -94,6 +106,7 @@ class SecuredCluster(KafkaCluster):
             self.directories.append((broker.log_dir, second))
             self.metrics.append(f"https://{host}:{metrics}/metrics")
             self.tls_servers.append(f"{host}:{tls}")
+            broker._settings = QUICK_SETTINGS
             broker._configs |= {
                 "listeners": f"PLAINTEXT://{host}:{plain},TLS://{host}:{tls},PEERS://{host}:{peers}",
                 "inter.broker.listener.name": "PEERS",
@@ -233,6 +246,8 @@ class ClusterLoad(Load):
         self.attempt("compressed ones are", lambda: self.produce_at_once(topic, **{"compression.type": "gzip"}))
         self.attempt("a transaction ends", lambda: self.transaction(topic))
         self.consume(topic, **self._tls)
+        self.attempt("a topic for searches", lambda: self.create(SEARCHED, SEARCHES, 1, {}))
+        self.attempt("offsets of many partitions", self.search)
         for broker, directories, metrics in zip(brokers, cluster.directories, cluster.metrics, strict=True):
             self.move(broker.port, topic, directories)
             self.attempt("metrics are read", partial(self.read_metrics, metrics))
@@ -240,6 +255,16 @@ class ClusterLoad(Load):
         for internal in ("__consumer_offsets", "__transaction_state"):
             cluster.wait_until_in_sync(internal)
         self.attempt("a topic is deleted", lambda: self.delete(topic))
+
+    def search(self) -> None:
+        """Asks for offsets by time in many partitions, which each broker searches in several turns."""
+        consumer = Consumer({**self.settings, "group.id": "searching"})
+        try:
+            consumer.offsets_for_times(
+                [TopicPartition(SEARCHED, number, 1) for number in range(SEARCHES)], timeout=PATIENCE_S
+            )
+        finally:
+            consumer.close()
 
     def read_metrics(self, url: str) -> bool:
         """Reads the metrics of a broker."""

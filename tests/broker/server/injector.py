@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from odradek.broker.timers.slices import SLICES, SlicedWork
-from odradek.broker.timers.work import KindOfWork, name_of
+from odradek.broker.timers.work import KindOfWork, Pauses, name_of
 
 TIMES = 2
 """How often an armed place raises."""
+SHORT_PAUSES = Pauses(0.01, 0.05)
 
 
 class Place(NamedTuple):
@@ -39,7 +40,8 @@ class Injector:
     """Notes every place that work passes through. An armed place raises.
 
     A callback raises after it has done its work, a function on a thread in its place, and a step of sliced work after
-    the first step. A task raises where it awaits, or at its end if it does not wait.
+    the first step. A task raises where it awaits, or at its end if it does not wait. A task that must go on is run
+    again after a short pause.
     """
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
@@ -81,7 +83,7 @@ class Injector:
             return True
 
     def _patch(self, patch: pytest.MonkeyPatch) -> None:
-        call, run, awaited = KindOfWork.call, KindOfWork._run, KindOfWork.awaited
+        call, run, awaited, keep_running = KindOfWork.call, KindOfWork._run, KindOfWork.awaited, KindOfWork.keep_running
         on_thread, advance = KindOfWork.awaited_on_thread, SlicedWork.advance
 
         def calls(kind: KindOfWork, callback: Callable[..., object], *arguments: Any) -> None:
@@ -90,6 +92,9 @@ class Injector:
 
         async def runs(kind: KindOfWork, coroutine: Coroutine[Any, Any, object], subject: str) -> bool:
             return await run(kind, self._interrupted(kind, coroutine), subject)
+
+        def keeps_running(kind: KindOfWork, run: Callable[[], Coroutine[Any, Any, object]]) -> Any:
+            return keep_running(kind, run, SHORT_PAUSES)
 
         def awaits(kind: KindOfWork, coroutine: Coroutine[Any, Any, Any]) -> Any:
             if _name(coroutine).startswith(KindOfWork.__name__):  # `runs` has the work in it
@@ -110,6 +115,7 @@ class Injector:
 
         patch.setattr(KindOfWork, "call", calls)
         patch.setattr(KindOfWork, "_run", runs)
+        patch.setattr(KindOfWork, "keep_running", keeps_running)
         patch.setattr(KindOfWork, "awaited", awaits)
         patch.setattr(KindOfWork, "awaited_on_thread", threads)
         patch.setattr(SlicedWork, "advance", advances)

@@ -16,15 +16,8 @@ from pathlib import Path
 import pytest
 
 from odradek import broker as broker_package
-from odradek.broker.replicas import offset_searches
-from odradek.broker.replicas.cleaner import worker
-from odradek.broker.replicas.directories import disk_watch
-from odradek.broker.security.tls import listeners as tls_listeners
-from odradek.broker.security.tls.metrics_tls import MetricsTls
-from odradek.broker.server import background, metadata_publisher
 from odradek.broker.server.logging_setup import BoundedHandler, TextFormatter, count_lines_on
 from odradek.broker.server.metadata_publisher import BrokerMetadataPublisher
-from odradek.broker.timers import work
 from odradek.broker.timers.work import KINDS
 from odradek.storage.files.files import CREATE, EXISTING
 from odradek.testing.broker.files import FilesUnderTest
@@ -34,14 +27,22 @@ from support.security.tls_files import tls_files
 from tools.places import ROOT
 from tools.started_work import names_of_kinds
 
-from .injected_loads import QUICK, SECRET, TOKEN_LIFETIME_S, ClusterLoad, Load, LoadAlone, SecuredCluster
+from .injected_loads import (
+    QUICK,
+    QUICK_SETTINGS,
+    SECRET,
+    TOKEN_LIFETIME_S,
+    ClusterLoad,
+    Load,
+    LoadAlone,
+    SecuredCluster,
+)
 from .injector import InjectedError, Injector, Place
 
 pytestmark = pytest.mark.ci
 
 AT_ONCE = 12
 """The places that raise in one round of a load."""
-SOON_MS = 300
 FOLLOWING = Place("metadata-log", "MetadataFetcher.run")
 """The only work that may end a broker: without the metadata log, it can't know what it leads."""
 ALONE = frozenset(
@@ -59,16 +60,6 @@ ALONE = frozenset(
 
 @pytest.fixture
 def injector(monkeypatch: pytest.MonkeyPatch) -> Injector:
-    """With shorter intervals, and lower limits above which work is done in another way."""
-    monkeypatch.setattr(work, "PAUSE_S", 0.01)
-    monkeypatch.setattr(work, "PAUSE_MAX_S", 0.05)
-    monkeypatch.setattr(tls_listeners, "WATCH_MS", SOON_MS)
-    monkeypatch.setattr(MetricsTls, "WATCH_MS", SOON_MS)
-    monkeypatch.setattr(background, "DELETED_FILES_CHECK_MS", SOON_MS)
-    monkeypatch.setattr(disk_watch, "COUNT_INTERVAL_MS", SOON_MS)
-    monkeypatch.setattr(metadata_publisher, "HOST_AGAIN_S", SOON_MS / 1000)
-    monkeypatch.setattr(worker, "THREAD_BYTES", 20_000)
-    monkeypatch.setattr(offset_searches, "STEPS_A_TURN", 1)
     return Injector(monkeypatch)
 
 
@@ -154,7 +145,9 @@ def test_exceptions_in_a_broker_alone(tmp_path: Path, injector: Injector, monkey
     configs = {**QUICK, "quota.window.num": "2", "odradek.log.dirs.max.bytes": str(1 << 30)}
     handler = BoundedHandler()
     handler.setFormatter(TextFormatter())
-    with InProcessBroker(tmp_path, configs) as broker, handles(handler):
+    broker = InProcessBroker(tmp_path, configs)
+    broker._settings = QUICK_SETTINGS
+    with broker, handles(handler):
         assert broker._running is not None
         count_lines_on(broker._running.loop)
         raise_everywhere(injector, LoadAlone(broker))

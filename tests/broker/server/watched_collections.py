@@ -5,8 +5,8 @@
     broker.stop()
     broker.longest_ms()
 
-Run as a program, this module is ``odradek serve`` with a watch. LONG_MS_VARIABLE in the environment replaces
-:data:`LONG_MS` of ``memory.py``: 0 makes every full collection freeze what survives it.
+Run as a program, this module is ``odradek serve`` with a watch. With LONG_MS_VARIABLE in the environment, full
+collections of at least this time freeze what survives them: 0 makes every one do so.
 """
 
 import gc
@@ -38,7 +38,7 @@ class WatchedBroker(OurBroker):
     program = ("-c", PROGRAM)
 
     def __init__(self, directory: Path, configs: dict[str, str] | None = None, long_ms: float | None = None) -> None:
-        """``long_ms`` replaces the broker's own limit."""
+        """``long_ms``: a lower limit than the broker's own one."""
         self._output = directory / "longest-collection"
         variables = [f"{OUTPUT_VARIABLE}={self._output}"]
         variables += [] if long_ms is None else [f"{LONG_MS_VARIABLE}={long_ms}"]
@@ -53,17 +53,22 @@ class WatchedBroker(OurBroker):
         return float(self._output.read_text())
 
 
+def cpu_ms() -> float:
+    """The processor time of this thread, in milliseconds."""
+    return time.thread_time_ns() / 1e6
+
+
 def serve() -> int:
     """The broker's process."""
     from odradek.broker.server import memory, serve_options
 
     if LONG_MS_VARIABLE in os.environ:
-        memory.LONG_MS = float(os.environ[LONG_MS_VARIABLE])
+        memory.FullCollections(cpu_ms, float(os.environ[LONG_MS_VARIABLE])).start()
     longest_ms = began_ms = 0.0
 
     def watch(phase: str, _: dict[str, Any]) -> None:
         nonlocal longest_ms, began_ms
-        now_ms = time.thread_time_ns() / 1e6
+        now_ms = cpu_ms()
         if phase == "start":
             began_ms = now_ms
         else:

@@ -11,14 +11,13 @@ from odradek.broker.timers import work
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.slices import SLICES, Slices
 from odradek.broker.timers.timer_queue import TIMERS
-from odradek.broker.timers.work import KINDS, KindOfWork
+from odradek.broker.timers.work import KINDS, KindOfWork, Pauses
 
 TESTED = KindOfWork("tested-work", "is started by these tests")
 
 
 @pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "PAUSE_S", 0.001)
+def no_failures() -> None:
     TESTED.failures = 0
 
 
@@ -79,7 +78,7 @@ async def test_a_task_that_must_go_on_runs_again_until_it_returns() -> None:
         if len(runs) < 4:
             raise KeyError("a bug")
 
-    await TESTED.keep_running(run)
+    await TESTED.keep_running(run, Pauses(0.001))
     assert (len(runs), TESTED.failures) == (4, 3)
 
 

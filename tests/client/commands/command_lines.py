@@ -6,6 +6,7 @@ A table is a text. Each row begins with its command line, ``$ kafka-topics.sh --
     orders ...          standard output has this line; ``...`` is any text, any space is any other, lines come in order
     ! WARN ...          so does standard error
     ~ payments          no line of the output is this one
+    ? ... in progress.  while a line of the output is this one, the command is run again
     [1]                 the exit code, if it is not 0
     [1 for 0]           the exit code, and that of Kafka's tool (``compared_lines`` asks it)
 
@@ -18,8 +19,11 @@ import glob
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+
+from support.eventually import eventually
 
 
 class Row(NamedTuple):
@@ -33,6 +37,8 @@ class Row(NamedTuple):
     code: int
     kafkas_code: int | None = None
     """The exit code of Kafka's tool, if the row has it."""
+    unfinished: tuple[str, ...] = ()
+    """Lines that say that the command is to be run again."""
 
 
 class Output(NamedTuple):
@@ -75,8 +81,9 @@ def rows_of(text: str) -> tuple[list[Row], dict[str, str]]:
         block = block[:-1] if codes else block
         err = tuple(one[2:] for one in block[1:] if one.startswith("! "))
         absent = tuple(one[2:] for one in block[1:] if one.startswith("~ "))
-        out = tuple(one for one in block[1:] if not one.startswith(("! ", "~ ")))
-        rows.append(Row(line, block[0][2:], out, err, absent, code, kafkas_code))
+        unfinished = tuple(one[2:] for one in block[1:] if one.startswith("? "))
+        out = tuple(one for one in block[1:] if not one.startswith(("! ", "~ ", "? ")))
+        rows.append(Row(line, block[0][2:], out, err, absent, code, kafkas_code, unfinished))
     return rows, files
 
 
@@ -148,7 +155,7 @@ def run_table(text: str, run: Run, variables: Mapping[str, str]) -> list[str]:
     wrong = []
     for row in rows:
         asked = invocation(row.command, known)
-        output = run(asked.words, asked.given)
+        output = _finished(row, partial(run, asked.words, asked.given))
         if asked.into is not None:
             Path(asked.into).write_text(output.out)
         if asked.variable is not None:
@@ -156,6 +163,21 @@ def run_table(text: str, run: Run, variables: Mapping[str, str]) -> list[str]:
         expected = row._replace(out=tuple(filled(line, known) for line in row.out))
         wrong += [f"line {row.line}: {row.command}\n{problem}" for problem in problems(expected, output)]
     return wrong
+
+
+def _finished(row: Row, run: Callable[[], Output]) -> Output:
+    """The output of a row's command, which is run until it has none of the row's unfinished lines."""
+    output = run()
+
+    def is_finished() -> bool:
+        nonlocal output
+        if all(first_missing((line,), output.out) is not None for line in row.unfinished):
+            return True
+        output = run()
+        return False
+
+    eventually(f"line {row.line}: {row.command} without {row.unfinished}", is_finished)
+    return output
 
 
 def problems(row: Row, output: Output) -> list[str]:

@@ -11,20 +11,20 @@ import pytest
 from pyspark.sql import SparkSession
 
 from odradek.pipeline.audit import portions
-from odradek.pipeline.audit.command import audit
+from odradek.pipeline.audit.command import audit, exit_code
 from odradek.pipeline.audit.findings import first_of_each_name
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.audit.plan import AuditOptions, plan_audit
 from odradek.pipeline.audit.portions import MOST_PORTIONS, audit_portion, portions_of
 from odradek.pipeline.audit.report.table_files import parts_of, tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.tables import FINDINGS, PARTITIONS, TABLES, VOLUME
+from odradek.pipeline.audit.report.write import DEFAULT_FORMATS, write_report
 from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.tasks import BATCHES, RECORDS
 from odradek.pipeline.directories import file_access
 from odradek.pipeline.directories.file_access import path_of
 from odradek.pipeline.directories.log_directories import PartitionDirectory, SegmentFile
-from odradek.pipeline.engine import engines
-from odradek.pipeline.engine.engines import LOCAL, SPARK, run_tasks
+from odradek.pipeline.engine.engines import LOCAL, POOL, SPARK, run_tasks
 from odradek.pipeline.engine.job import Job, TaskError
 from odradek.storage.files.regular_files import open_regular
 from support.data.log_directories import flip_a_byte
@@ -42,13 +42,6 @@ def roots(tmp_path: Path) -> list[Path]:
     ]
     flip_a_byte(found[0])
     return found
-
-
-@pytest.fixture
-def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Portions of two replicas, and a pool for any size."""
-    monkeypatch.setattr(portions, "PORTION_REPLICAS", 2)
-    monkeypatch.setattr(engines, "SMALL_BYTES", 0)
 
 
 def rows_in(output: Path) -> Rows:
@@ -78,25 +71,31 @@ def check_rows(output: Path, expected: AuditResult, scratch: Path) -> None:
     assert {row["severity"] for row in rows[FINDINGS]} >= {"ERROR"}
 
 
+def write_small_portions(roots: list[Path], engine: str, output: Path) -> None:
+    """Audits in portions of two replicas, and writes the output as the command does."""
+    with tables_of_a_run(output) as tables:
+        result = audit_directories(roots, engine, now_ms=NOW_MS, tables=tables, portion_replicas=2)
+        write_report(result, tables, output, DEFAULT_FORMATS)
+    assert exit_code(result.findings, "error") == 2
+
+
 def words(roots: list[Path], engine: str, output: Path) -> list[str]:
     return [*map(str, roots), "--engine", engine, "--now", str(NOW_MS), "--output", str(output)]
 
 
-@pytest.mark.usefixtures("small_portions")
 def test_workers_of_a_pool_write_the_rows_that_one_process_finds(roots: list[Path], tmp_path: Path) -> None:
-    expected = audit_directories(roots, LOCAL, now_ms=NOW_MS)
+    expected = audit_directories(roots, LOCAL, now_ms=NOW_MS, portion_replicas=2)
     assert expected.portions == 4, "three replicas of a directory in portions of two"
-    assert audit(words(roots, LOCAL, tmp_path / "pool")) == 2
+    write_small_portions(roots, POOL, tmp_path / "pool")
     check_rows(tmp_path / "pool", expected, tmp_path / "scratch")
     parts = sorted(path.name for path in (tmp_path / "pool" / "partitions.parquet").iterdir())
     assert parts == [f"part-{number:05d}.parquet" for number in range(4)]
 
 
 @pytest.mark.ci
-@pytest.mark.usefixtures("small_portions")
 def test_tasks_of_spark_write_them_too(roots: list[Path], tmp_path: Path, spark: SparkSession) -> None:
-    expected = audit_directories(roots, LOCAL, now_ms=NOW_MS)
-    assert audit(words(roots, SPARK, tmp_path / "spark")) == 2
+    expected = audit_directories(roots, LOCAL, now_ms=NOW_MS, portion_replicas=2)
+    write_small_portions(roots, SPARK, tmp_path / "spark")
     check_rows(tmp_path / "spark", expected, tmp_path / "scratch")
     read = spark.read.parquet(str(tmp_path / "spark" / "findings.parquet"))
     assert read.count() == len(expected.findings)

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from odradek.pipeline.compact.command import compact, in_words
 from odradek.pipeline.compact.job import compact_directory, why_out_of_reach
 from odradek.pipeline.compact.plan import CompactionOrder, CompactionProgress
-from odradek.pipeline.engine import engines
+from odradek.pipeline.engine.engines import LOCAL, POOL
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, TopicRecord
 from odradek.protocol.records.builder import encode_batch
@@ -235,29 +235,24 @@ def seven_partitions(directory: Path) -> None:
     write_offset_checkpoint(Files(), directory / "replication-offset-checkpoint", ends)
 
 
-def test_a_pool_of_processes_leaves_the_bytes_that_one_does(
-    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pool_of_processes_leaves_the_bytes_that_one_does(directory: Path, tmp_path: Path) -> None:
     seven_partitions(directory)
     other = tmp_path / "other"
     shutil.copytree(directory, other)
     assert compact([str(directory), "--topic", "latest", *NOW]) == 0
-    monkeypatch.setattr(engines, "SMALL_BYTES", 0)
-    assert compact([str(other), "--topic", "latest", *NOW]) == 0
+    order = CompactionOrder(other, START_MS + 2 * HOUR_MS, ("latest",), engine=POOL)
+    assert len([outcome for outcome in compact_directory(order) if outcome.refusal is None]) == 7
     assert segment_bytes(other) == segment_bytes(directory)
 
 
-@pytest.mark.parametrize("small_bytes", [0, engines.SMALL_BYTES])
-def test_progress_counts_partitions_and_the_bytes_that_they_had(
-    directory: Path, monkeypatch: pytest.MonkeyPatch, small_bytes: int
-) -> None:
+@pytest.mark.parametrize("engine", [POOL, LOCAL])
+def test_progress_counts_partitions_and_the_bytes_that_they_had(directory: Path, engine: str) -> None:
     seven_partitions(directory)
     sizes = {
         path.name: sum(log.stat().st_size for log in path.glob("*.log")) for path in directory.glob("latest-[0-9]")
     }
-    monkeypatch.setattr(engines, "SMALL_BYTES", small_bytes)
     seen: list[CompactionProgress] = []
-    order = CompactionOrder(directory, START_MS + 2 * HOUR_MS, ("latest",), progress=seen.append)
+    order = CompactionOrder(directory, START_MS + 2 * HOUR_MS, ("latest",), engine=engine, progress=seen.append)
     expected = [CompactionProgress(0, 7, 0, sum(sizes.values()))]
     for outcome in compact_directory(order):
         bytes_done = expected[-1].bytes_done + sizes[f"latest-{outcome.partition}"]

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.audit import partition_audit
-from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.audit.result import AuditResult
-from odradek.pipeline.audit.tasks import BATCHES
+from odradek.pipeline.audit.partition_audit import READ_AHEAD_BYTES, audit_partition
+from odradek.pipeline.audit.plan import AuditOptions, plan_audit
+from odradek.pipeline.audit.tasks import BATCHES, PartitionReport
 from odradek.pipeline.decode.read_ahead import AHEAD, read_ahead
-from odradek.pipeline.engine.engines import LOCAL
 from support.data.log_directories import flip_a_byte, history_directory
 from support.pipeline.audited_directory import NOW_MS
 
@@ -62,17 +60,17 @@ def test_who_takes_no_more_leaves_no_thread_behind(taken: int) -> None:
     assert len(read) <= taken + 2 * (AHEAD + 2), "no more than what may lie ready, of two sources"
 
 
-def found(directory: Path) -> tuple[object, ...]:
+def found(directory: Path, read_ahead_bytes: int) -> list[PartitionReport]:
     """The results of an audit of batches."""
-    result: AuditResult = audit_directories([directory], LOCAL, now_ms=NOW_MS, level=BATCHES)
-    return result.partitions, result.findings, result.volume
+    tasks = plan_audit([directory], AuditOptions(now_ms=NOW_MS, level=BATCHES)).tasks
+    return [audit_partition(task, read_ahead_bytes) for task in tasks]
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_an_audit_finds_the_same(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_audit_finds_the_same(tmp_path: Path, seed: int) -> None:
     directory = history_directory(tmp_path, seed, is_clean=True)
     if seed % 2:
         flip_a_byte(directory)
-    plain = found(directory)
-    monkeypatch.setattr(partition_audit, "_READ_AHEAD_BYTES", 0)
-    assert found(directory) == plain
+    plain = found(directory, READ_AHEAD_BYTES)
+    assert plain
+    assert found(directory, 0) == plain

@@ -29,7 +29,7 @@ COLUMNS = ("partition", "offset", "value", "_corrupt_record")
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restarts, "PAUSE_S", 0)
+    monkeypatch.setattr(restarts, "sleep", lambda _: None)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ ALL = list(range(SEGMENTS * BATCHES))
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restarts, "PAUSE_S", 0)
+    monkeypatch.setattr(restarts, "sleep", lambda _: None)
 
 
 @pytest.fixture

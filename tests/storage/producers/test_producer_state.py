@@ -138,6 +138,31 @@ def test_the_last_stable_offset_waits_for_every_open_transaction(log: Log) -> No
     assert log.aborted_transactions(5, 5) == []
 
 
+def test_a_read_needs_the_aborted_transactions_up_to_its_end(tmp_path: Path) -> None:
+    """The end by the offset index, else the next segment, else the end of the log."""
+    log = Log.open(tmp_path / "t-0", LogConfig(index_interval_bytes=200), now_ms=NOW)
+    for first in range(3):
+        send(log, first, transactional=True)
+        end(log, ControlRecordType.ABORT)
+        if first == 0:
+            log.roll(NOW)
+    assert [one.first_offset for one in log.aborted_in_read(0, 1)] == [0], "the next segment begins at 2"
+    assert [one.first_offset for one in log.aborted_in_read(2, 1)] == [2, 4]
+    for sequence in range(3, 9):
+        send(log, sequence, transactional=True)
+        end(log, ControlRecordType.ABORT)
+    near = [one.first_offset for one in log.aborted_in_read(2, 1)]
+    assert near[:2] == [2, 4]
+    assert near[-1] < log.log_end_offset - 2, "an entry of the index bounds it"
+    assert [one.first_offset for one in log.aborted_in_read(2, 1 << 20)] == [*range(2, 18, 2)]
+
+
+def test_a_later_epoch_is_known(log: Log) -> None:
+    send(log, 0, epoch=3)
+    assert [log.producer_state.has_newer_epoch(1, epoch) for epoch in (2, 3, 4)] == [True, False, False]
+    assert not log.producer_state.has_newer_epoch(2, 0)
+
+
 def test_a_marker_beyond_the_high_watermark_decides_nothing_yet(log: Log) -> None:
     log.offsets.set_high_watermark(0)
     send(log, 0, transactional=True)

@@ -53,15 +53,18 @@ class LogCleaner:
         directories: Sequence[LogDirectory],
         config: Callable[[], ServerConfig],
         clock_ms: Callable[[], int],
+        thread_bytes: int,
         others_a_step: int = OTHERS_A_STEP,
     ) -> None:
         """``config`` returns the broker's current configuration; ``clock_ms``: milliseconds since the epoch;
-        ``others_a_step``: the number of logs checked in one turn of the event loop if none of them is compacted.
+        ``thread_bytes``: rounds of at most this size run on a thread, larger ones in a process; ``others_a_step``: the
+        number of logs checked in one turn of the event loop if none of them is compacted.
         """
         self.state = CleanerState()
         self._directories = directories
         self._config = config
         self._clock_ms = clock_ms
+        self._thread_bytes = thread_bytes
         self._others_a_step = others_a_step
         self._rounds: set[asyncio.Task[None]] = set()
         self._written: dict[LogDirectory, dict[TopicPartition, int]] = {}
@@ -234,7 +237,7 @@ class LogCleaner:
         round_ = LiveRound(log, to_clean.offsets, now_ms, self._limits())
         is_done = False
         try:
-            outcome = await carry_out_round(round_)
+            outcome = await carry_out_round(round_, self._thread_bytes)
             for group in outcome.groups:
                 round_.stage(group)
                 await CLEANER.awaited_on_thread(round_.sync)

@@ -21,17 +21,16 @@ from ...timers.work import KindOfWork
 
 WORKER = KindOfWork("log-cleaner-worker", "cleans one log, on a thread or in a process")
 
-THREAD_BYTES = 1 << 20
-"""Rounds of at most this size run on a thread: about 60 ms of work, less than the start of a process takes."""
 
+async def carry_out_round(round_: LiveRound, thread_bytes: int) -> CleaningOutcome:
+    """Runs the slow part of a round, on a thread if its size is at most ``thread_bytes``.
 
-async def carry_out_round(round_: LiveRound) -> CleaningOutcome:
-    """Runs the slow part of a round. It ends early if the round is interrupted or the caller is cancelled.
+    It ends early if the round is interrupted or the caller is cancelled.
 
     Raises CleaningStoppedError, KafkaError (damage), CorruptIndexError, OSError.
     """
     order = round_.order
-    if sum(size for base, size in order.segments if base < order.offsets.first_uncleanable_offset) <= THREAD_BYTES:
+    if sum(size for base, size in order.segments if base < order.offsets.first_uncleanable_offset) <= thread_bytes:
         return await _on_thread(round_)
     return await _in_process(round_)
 

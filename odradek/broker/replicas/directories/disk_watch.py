@@ -87,12 +87,14 @@ class DiskWatch:
         cap_bytes: int,
         warn_under_cap: Callable[[Mapping[Log, int]], None] = lambda going: None,
         refuses_in: Callable[[Set[bytes]], None] = lambda directory_ids: None,
+        count_interval_ms: int = COUNT_INTERVAL_MS,
     ) -> None:
         """``min_free_bytes`` and ``cap_bytes`` are the values of the two keys; ``clock_ms``: ms since the epoch.
 
         ``warn_under_cap`` is called with upcoming deletions under the cap: for each log, the offset before which
         records are removed. It is called when they are near and again right before. ``refuses_in`` is called with the
-        ids of all directories that refuse clients' records, whenever one is added or removed.
+        ids of all directories that refuse clients' records, whenever one is added or removed. ``count_interval_ms``: of
+        full counts under a cap.
         """
         self._watched = [WatchedDirectory(directory) for directory in directories]
         self._timers = timers
@@ -103,6 +105,7 @@ class DiskWatch:
         self._cap_state = SpaceState.NORMAL
         self._used_bytes = 0
         self._other_bytes = 0
+        self._count_interval_ms = count_interval_ms
         self._counted_at_ms = -1
         self._retained_at_ms = -RETENTION_INTERVAL_MS
         self._has_removed = True
@@ -235,7 +238,7 @@ class DiskWatch:
         if self._counted_at_ms < 0:  # at the start, before clients are served
             self._counted_at_ms = now_ms
             self._other_bytes = self._allocated_bytes() - in_logs
-        elif now_ms - self._counted_at_ms >= COUNT_INTERVAL_MS and self._loop is not None:
+        elif now_ms - self._counted_at_ms >= self._count_interval_ms and self._loop is not None:
             self._counted_at_ms = now_ms
             counting = WATCH.awaited_on_thread(self._allocated_bytes)
             WATCH.when_done(counting, partial(self._counted, in_logs))

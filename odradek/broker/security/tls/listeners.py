@@ -6,7 +6,7 @@ before a socket is bound; a reload that fails leaves the listener as it is, with
 ``ChannelBuilders``, ``SslFactory``. A broker without TLS listeners does not import this module.
 
 Key stores are read again if a dynamic config changes the listener's settings, or if one of their files has changed when
-a dynamic config is set (as in Kafka) or at the check every ``WATCH_MS`` (Kafka does not check).
+a dynamic config is set (as in Kafka) or at the check every 10 s (Kafka does not check).
 """
 
 import asyncio
@@ -46,8 +46,6 @@ CLIENT_AUTH_KEY = "ssl.client.auth"
 DN_CHANGES_KEY, SAN_CHANGES_KEY = "ssl.allow.dn.changes", "ssl.allow.san.changes"
 FILE_KEYS = ("ssl.keystore.location", "ssl.truststore.location")
 TRUST_KEYS = ("ssl.truststore.location", "ssl.truststore.certificates")
-WATCH_MS = 10_000
-"""The interval of checks whether a key store or trust store file has changed."""
 
 
 class TlsListeners:
@@ -114,7 +112,7 @@ class TlsListeners:
                 self._replace(listener, tls)
 
     def look_at_files(self) -> None:
-        """Checks the files and reads changed key stores again, on a thread. Call it every :data:`WATCH_MS`."""
+        """Checks the files and reads changed key stores again, on a thread. Call it at an interval."""
         if self._reading is None or self._reading.done():
             self._reading = KEY_STORES.task(self._look_at_files())
 

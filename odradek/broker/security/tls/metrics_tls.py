@@ -12,7 +12,7 @@ from ...config.errors import ConfigError
 from ...config.server_config import ServerConfig
 from ...timers.work import KindOfWork
 from ..reread import Reread
-from .listeners import FILE_KEYS, WATCH_MS
+from .listeners import FILE_KEYS
 from .stream import TlsStreams
 
 METRICS_TLS = KindOfWork("metrics-key-store", "reads a changed key store of the metrics")
@@ -20,8 +20,6 @@ METRICS_TLS = KindOfWork("metrics-key-store", "reads a changed key store of the 
 
 class MetricsTls:
     """The certificate and the trust store in the ``ssl.*`` configs without a listener prefix."""
-
-    WATCH_MS = WATCH_MS
 
     def __init__(self, config: ServerConfig) -> None:
         """Reads the stores. Raises ConfigError."""
@@ -33,7 +31,7 @@ class MetricsTls:
         """The TLS of the endpoint's connections."""
 
     def look_at_files(self) -> asyncio.Task[None]:
-        """Starts to check the files and to read changed ones again, on a thread. Call it every :attr:`WATCH_MS`."""
+        """Starts to check the files and to read changed ones again, on a thread. Call it at an interval."""
         if self._looking is None or self._looking.done():
             self._looking = METRICS_TLS.task(self._look())
         return self._looking

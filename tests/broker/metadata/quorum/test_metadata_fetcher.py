@@ -26,7 +26,7 @@ from support.brokers.fake_node import Answer, FakeNode
 from support.brokers.metadata_service import NOW_MS, open_service
 from support.disks.faulty_files import FaultyFiles
 
-from ..many_partitions import snapshot_of_partitions
+from ...many_partitions import snapshot_of_partitions
 
 CONFIG = [
     "node.id=71",

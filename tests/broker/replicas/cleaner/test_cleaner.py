@@ -16,8 +16,8 @@ from odradek.broker.metrics.endpoint import MetricsEndpoint
 from odradek.broker.metrics.log_metrics import LogMetrics
 from odradek.broker.network.listening import BindError
 from odradek.broker.replicas.cleaner.cleaner import LOGS_A_STEP, SEGMENTS_A_STEP, LogCleaner
-from odradek.broker.replicas.cleaner.worker import THREAD_BYTES
 from odradek.broker.server.broker_server import BrokerServer
+from odradek.broker.server.surroundings import FixedSettings
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
@@ -31,6 +31,7 @@ from odradek.storage.log.log_config import LogConfig
 from support.eventually import eventually_in_loop
 
 HOUR_MS = 3_600_000
+THREAD_BYTES = FixedSettings().cleaner_thread_bytes
 COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}), segment_bytes=20_000, min_cleanable_dirty_ratio=0.01)
 
 
@@ -66,7 +67,7 @@ def directory(tmp_path: Path) -> Iterator[LogDirectory]:
 
 @pytest.fixture
 async def cleaner(directory: LogDirectory, clock: Clock) -> AsyncIterator[LogCleaner]:
-    made = LogCleaner([directory], ServerConfig.load, clock)
+    made = LogCleaner([directory], ServerConfig.load, clock, THREAD_BYTES)
     yield made
     await made.stop()
 
@@ -195,7 +196,7 @@ async def test_as_many_rounds_at_a_time_as_there_are_threads_now(directory: LogD
         return configs[now]
 
     logs = [topic(directory, name, clock) for name in "abc"]
-    cleaner = LogCleaner([directory], config, clock)
+    cleaner = LogCleaner([directory], config, clock, THREAD_BYTES)
     cleaner.start()
     try:
         await asyncio.wait([asyncio.create_task(begun(log)) for log in logs], return_when=asyncio.FIRST_COMPLETED)
@@ -329,7 +330,7 @@ async def test_others_have_their_turn_while_it_passes_over_logs_that_are_not_com
     directory: LogDirectory, clock: Clock
 ) -> None:
     """20,000 such logs used to block the event loop for 20 ms in each of the two passes."""
-    cleaner = LogCleaner([directory], ServerConfig.load, clock, others_a_step=8)
+    cleaner = LogCleaner([directory], ServerConfig.load, clock, THREAD_BYTES, others_a_step=8)
     for number in range(40):
         directory.open_log(f"deleted-{number}", 0, LogConfig(), clock(), b"t" * 16)
     turns = 0
@@ -385,7 +386,7 @@ async def test_look_that_fails_unexpectedly_does_not_end_the_cleaner(
             raise bugs.pop()
         return ServerConfig.load(None, ["log.cleaner.backoff.ms=100"])
 
-    cleaner = LogCleaner([directory], config, clock)
+    cleaner = LogCleaner([directory], config, clock, THREAD_BYTES)
     cleaner.start()
     try:
         await eventually_in_loop("the log is clean", lambda: ("t", 0) in checkpoint(directory))

@@ -6,12 +6,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from odradek.broker.server.background import Background
+from odradek.broker.server.surroundings import FixedSettings
 from odradek.broker.timers.slices import Slices
 from odradek.storage.directory.directory_retention import SEGMENTS_A_STEP
 from odradek.storage.files.files import Files
 from odradek.storage.log.log_config import LogConfig
 
-from ..append_path import AppendPath, batch, only, turns
+from ...append_path import AppendPath, batch, only, turns
 from .gated_removals import GatedRemovals
 
 CONFIG = LogConfig(segment_bytes=300, retention_bytes=0, file_delete_delay_ms=0)
@@ -48,7 +49,7 @@ async def filled(directory: Path, files: Files, segments: int) -> AppendPath:
 
 
 def background(path: AppendPath, slices: Slices) -> Background:
-    return Background([path.directory], path.timers, lambda: 1 << 50, path.group_commit, slices)
+    return Background([path.directory], path.timers, lambda: 1 << 50, path.group_commit, slices, FixedSettings())
 
 
 async def test_a_turn_removes_a_few_segments(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from odradek.broker.metadata.quorum.known_controllers import NO_LEADER, Address,
 from odradek.broker.metadata.quorum.producer_ids import ProducerIdBlocks
 from odradek.broker.network.node_client import NodeUnavailableError
 from odradek.broker.server.cluster_member import TO_CONTROLLERS
-from odradek.broker.timers import work
+from odradek.broker.timers.work import Pauses
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -84,27 +84,23 @@ class BrokenOnce(ControllerChannel):
         return await super().send(*arguments)
 
 
-async def test_a_bug_with_one_forwarded_request_is_answered_and_ends_no_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(work, "PAUSE_S", 0.001)
+async def test_a_bug_with_one_forwarded_request_is_answered_and_ends_no_other() -> None:
     async with FakeNode(echoed) as node:
         forwarding = Forwarding(BrokenOnce(knowing(node), "test"))
-        task = TO_CONTROLLERS.keep_running(forwarding.run)
+        task = TO_CONTROLLERS.keep_running(forwarding.run, Pauses(0.001))
         first, second = await asyncio.gather(forwarded(forwarding, 1), forwarded(forwarding, 2))
         assert code_of(first) == ErrorCode.UNKNOWN_SERVER_ERROR
         assert second == (2).to_bytes(4, "big")
         task.cancel()
 
 
-async def test_a_change_of_the_isr_is_sent_again_after_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "PAUSE_S", 0.001)
+async def test_a_change_of_the_isr_is_sent_again_after_a_bug() -> None:
     changed = AlterPartitionResponse.PartitionData(3, leader_epoch=9)
     response = AlterPartitionResponse(topics=[AlterPartitionResponse.TopicData(b"t" * 16, [changed])])
     key = ApiKey.ALTER_PARTITION
     async with FakeNode(lambda _: response, {**SERVED, key: api(key).request_class().VERSIONS}) as node:
         manager = AlterPartitionManager(1, lambda: 5, BrokenOnce(knowing(node), "test"))
-        task = TO_CONTROLLERS.keep_running(manager.run)
+        task = TO_CONTROLLERS.keep_running(manager.run, Pauses(0.001))
         answer: asyncio.Future[AlterPartitionResponse.PartitionData | ErrorCode]
         answer = asyncio.get_running_loop().create_future()
         manager.submit(b"t" * 16, AlterPartitionRequest.PartitionData(3), answer.set_result)

@@ -18,7 +18,7 @@ from odradek.storage.files.disk_usage import allocated_bytes
 from odradek.storage.files.files import Files
 from odradek.storage.log.log_config import LogConfig
 
-from ..append_path import NOW, AppendPath, batch, only, turns
+from ...append_path import NOW, AppendPath, batch, only, turns
 from .gated_removals import GatedRemovals
 
 SEGMENT_BYTES = 40_000

@@ -1,6 +1,6 @@
 """A leader that answers anything: no answer ends the follower, or stops another partition. Seeded.
 
-``ODRADEK_FORGED_SEED=7 pytest tests/broker/replication/test_forged_leader.py -k given_seed`` replays one seed.
+``ODRADEK_FORGED_SEED=7 pytest tests/broker/replicas/replication/test_forged_leader.py -k given_seed`` replays one seed.
 """
 
 import asyncio
@@ -261,7 +261,8 @@ async def mutated(place: Path, seeds: range) -> None:
         try:
             await follow(place / str(seed), mutation(seed), may_differ=True)
         except BaseException:
-            print(f"ODRADEK_FORGED_SEED={seed} pytest tests/broker/replication/test_forged_leader.py -k given_seed")
+            this_file = "tests/broker/replicas/replication/test_forged_leader.py"
+            print(f"ODRADEK_FORGED_SEED={seed} pytest {this_file} -k given_seed")
             raise
 
 

@@ -7,13 +7,14 @@ import pytest
 
 from odradek.broker.replicas.directories.make_room import LOGS_A_STEP, oldest_steps, size_steps
 from odradek.broker.server.background import LOOKS_A_STEP, Background
+from odradek.broker.server.surroundings import FixedSettings
 from odradek.broker.timers.slices import Slices
 from odradek.protocol.common.steps import run_to_end
 from odradek.storage.directory.directory_retention import PASSED_A_STEP, retain_logs
 from odradek.storage.errors import StorageError
 from odradek.storage.log.log_config import LogConfig
 
-from ..append_path import AppendPath, batch
+from ...append_path import AppendPath, batch
 
 MANY = 2 * PASSED_A_STEP + 10
 
@@ -40,9 +41,8 @@ async def test_a_flush_looks_at_a_bounded_number_of_logs_in_one_step(tmp_path: P
         now_ms += 10.0  # each step takes a whole slice
         return now_ms
 
-    work = Background(
-        [path.directory], path.timers, lambda: 1 << 50, path.group_commit, Slices(callbacks.append, clock_ms)
-    )
+    slices = Slices(callbacks.append, clock_ms)
+    work = Background([path.directory], path.timers, lambda: 1 << 50, path.group_commit, slices, FixedSettings())
     work._flush()
     seen = [len(requested)]
     while callbacks:
