@@ -11,11 +11,11 @@ from odradek.protocol.errors import ProtocolError
 from ..network.connection import Connection
 from ..network.response_writer import Part
 from .charge import Charge, Charging
-from .lane import NO_FAILURES, Answering, Keep, Lane, PostponedAnswering
-from .route import Route
+from .lane import NO_FAILURES, Answering, PostponedAnswering
+from .route import Keep, Lane, Route
 
 
-class _Sender:
+class _ChargedRequest:
     """Who has sent a request (:class:`.charge.Charged`)."""
 
     __slots__ = ("api_key", "client_host", "client_id", "principal")
@@ -68,8 +68,8 @@ class ChargedAnswers:
                 client_id = self._route.decode_head(frame)[1]
             except ProtocolError:
                 return False
-            sender = _Sender(self._route.api_key, connection, client_id)
-            self._charge = self._charging.begin(sender, len(frame))
+            request = _ChargedRequest(self._route.api_key, connection, client_id)
+            self._charge = self._charging.begin(request, len(frame))
             served = lane(connection, frame)
             self._charge = None
             return served

@@ -26,10 +26,10 @@ from ..config.server_config import ServerConfig
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
 from ..timers.stall_report import RequestSeen, Served, seen
-from .lane import Answering, Keep, SentAnswers, unless
+from .lane import Answering, SentAnswers, unless
 from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
 from .request_in_service import FaultyFrame, RequestInService, answer_failure
-from .route import UNDECODED, ForwardingRoute, Route, skip_body, whole_frame
+from .route import UNDECODED, ForwardingRoute, Keep, Route, skip_body, whole_frame
 from .served import ANNOUNCED, Handler, handler, served_versions
 
 if TYPE_CHECKING:

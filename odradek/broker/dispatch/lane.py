@@ -14,19 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..network.connection import Connection
 from ..network.response_writer import Part
 from .request_in_service import RequestInService
-from .route import Route
+from .route import Keep, Lane, Route
 
 if TYPE_CHECKING:
     from ..metrics.error_plan import CountErrors
     from ..metrics.request_meters import ApiMeter
     from ..network.waiting import Waiting
-
-Keep = Callable[[Any, Sequence[Any]], None]
-"""``keep(response, parts)`` gets the answer of the general path, encoded in parts, to give it again."""
-Lane = Callable[[Connection, memoryview], bool | Keep]
-"""``lane(connection, frame)`` answers a request and returns True. Otherwise the general path serves the request, and
-calls what the lane returned if that is not False.
-"""
 
 NO_FAILURES: dict[int, int] = {}
 IN_PIECES_BYTES = 64 * 1024

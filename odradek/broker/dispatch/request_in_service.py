@@ -19,11 +19,10 @@ from ..network.connection import Connection
 from ..network.response_writer import Part
 from ..timers.log_lines import quoted
 from .request import ConnectionRefusal, Denial, RequestContext
-from .route import Route
+from .route import Keep, Route
 
 if TYPE_CHECKING:
     from .charge import Charge
-    from .lane import Keep
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ Owns: these functions, which are looked up once for each (API, version). Never d
 ``ApiMessageType``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.apis.api_keys import ApiDescription
@@ -18,12 +18,12 @@ from odradek.protocol.codec.header import (
     response_step_encoder,
 )
 
+from ..network.connection import Connection
 from .served import Handler
 
 if TYPE_CHECKING:
     from ..metrics.error_plan import CountErrors
     from ..metrics.request_meters import RequestMeters, VersionMeter
-    from .lane import Lane
 
 
 def skip_body(frame: memoryview, position: int) -> tuple[None, int]:
@@ -41,6 +41,12 @@ UNDECODED = (skip_body, whole_frame)
 
 NoteAnswer = Callable[[Any, Any, list[Any] | None], None]
 """``note(request, response, parts)`` counts an answer. ``parts``: its bytes; None if the client wants none."""
+Keep = Callable[[Any, Sequence[Any]], None]
+"""``keep(response, parts)`` gets the answer of the general path, encoded in parts, to give it again."""
+Lane = Callable[[Connection, memoryview], bool | Keep]
+"""``lane(connection, frame)`` answers a request and returns True. Otherwise the general path serves the request, and
+calls what the lane returned if that is not False (:mod:`.lane`).
+"""
 NoteReturn = Callable[[Any, Iterator[object] | None], Iterator[object] | None]
 """``note(request, steps)`` notes that a handler has returned ``steps``. It returns the steps to run instead."""
 

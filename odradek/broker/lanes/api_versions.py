@@ -11,14 +11,14 @@ from typing import Any
 from odradek.protocol.errors import ProtocolError
 
 from ..api.api_versions import handle
-from ..dispatch.lane import Answering, Lane, only_part
+from ..dispatch.lane import Answering, only_part
 from ..dispatch.request import RequestContext
-from ..dispatch.route import Route
+from ..dispatch.route import Lane, Route
 from ..network.connection import Connection
 from .parts import LaneParts
 
 LONGEST_FRAME = 512
-LEARNED = 256
+MOST_KNOWN = 256
 """The most answers that are kept, of about 600 bytes each; then all are dropped, since clients may send any names."""
 CORRELATION_ID = Struct(">4xI")
 SIZE_AND_CORRELATION_ID = Struct(">iI")
@@ -64,7 +64,7 @@ def api_versions_lane(parts: LaneParts, route: Route, answering: Answering) -> L
         handle(broker, request, context, answers.append)
         if answers[0].error_code:
             return None
-        if len(kept) >= LEARNED:
+        if len(kept) >= MOST_KNOWN:
             kept.clear()
         encoded = only_part(route.encode(answers[0], 0))
         successes, _ = answering.count(answers[0])

@@ -4,7 +4,7 @@ Versions: 12 and later. Serves requests with one partition, without a session or
 or after a wait for records. Leaves to the general path: followers, consumers with a rack, requests that open or close a
 session, aborted transactions, large reads, denied clients, and every error.
 
-Owns: the partitions that it has learned, by their topic in the request and their index. Source: ``api/fetch.py``.
+Owns: the partitions that it knows. Source: ``api/fetch.py``.
 """
 
 from collections.abc import Callable
@@ -13,14 +13,15 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any
 
+from odradek.protocol.codec.runtime import unsigned_varint
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
 from ..api.fetch import answer_read
-from ..dispatch.lane import Answering, Lane, PostponedAnswering, Sending, only_part
+from ..dispatch.lane import Answering, PostponedAnswering, Sending, only_part
 from ..dispatch.request_in_service import RequestInService
-from ..dispatch.route import Route
+from ..dispatch.route import Lane, Route
 from ..fetch.partition_read import READ_COMMITTED, FetchLimits
 from ..fetch.read import read_partitions
 from ..fetch.session import FINAL_EPOCH, NO_SESSION_ID, FetchContext, FetchSession, SessionPartition
@@ -34,8 +35,8 @@ from .template import marks
 OLDEST = 12
 BY_ID_SINCE = 13
 WITHOUT_REPLICA_ID_SINCE = 15
-LEARNED = 4096
-"""The most partitions that are learned; then all are forgotten, since clients could fill the memory."""
+MOST_KNOWN = 4096
+"""The most partitions that are known; then all are forgotten, since clients could fill the memory."""
 CLIENT_ID_LENGTH = Struct(">4xIh")
 PARTITION = Struct(">BiiqiqiBBBBB")
 """The number of partitions, one partition, and what follows: no tagged fields of partition and topic, no forgotten
@@ -61,7 +62,7 @@ SESSION_AT = 7
 """Where the session id begins after the correlation id: after tagged fields, throttle time and error code."""
 
 
-class Learned:
+class KnownPartition:
     """A partition in requests of one version."""
 
     __slots__ = ("committed_answer", "plain_answer", "topic")
@@ -109,7 +110,7 @@ class RecordsAnswer:
 
     def parts(self, correlation_id: int, session_id: int, offsets: tuple[int, int, int], records: bytes) -> list[Part]:
         """The frame of an answer. ``offsets``: high watermark, last stable offset, log start offset."""
-        length = _varint(len(records) + 1)
+        length = unsigned_varint(len(records) + 1)
         size = self._fixed + len(length) + len(records)
         head = self._pack(size, correlation_id, self._head, session_id, self._middle, *offsets, self._rest)
         return [b"".join((head, length, records, self._tail))]
@@ -131,7 +132,7 @@ class FetchLane:
         self._answering = answering
         self._by_id = route.version >= BY_ID_SINCE
         self._head = Struct(">iiibii" if route.version >= WITHOUT_REPLICA_ID_SINCE else ">iiiibii")
-        self._learned: dict[tuple[bytes, int], Learned] = {}
+        self._known: dict[tuple[bytes, int], KnownPartition] = {}
         self._nothing = NothingAnswer(only_part(route.encode(FetchResponse(), 0)), answering.count(FetchResponse())[0])
 
     def serve(self, connection: Connection, frame: memoryview) -> bool:
@@ -141,7 +142,7 @@ class FetchLane:
             return False
         correlation_id, max_wait_ms, min_bytes, max_bytes, isolation, session, topic, wanted = asked
         index, leader_epoch, offset, last_epoch, start_offset, partition_max = wanted
-        known = self._learned.get((topic, index)) or self._learn(topic, index)
+        known = self._known.get((topic, index)) or self._learn(topic, index)
         if known is None:
             return False
         parts, name = self._parts, known.topic
@@ -197,7 +198,7 @@ class FetchLane:
         correlation_id: int,
         session: FetchSession | None,
         in_session: SessionPartition | None,
-        known: "Learned",
+        known: "KnownPartition",
         read: Read,
     ) -> None:
         """Sends what was read. ``in_session``: the partition of ``session``."""
@@ -219,7 +220,7 @@ class FetchLane:
         topic = want.topic_id if self._by_id else want.resolved_name.encode()
         read = None
         if not waiting.partition.copy:
-            known = self._learned.get((topic, want.index)) or self._learn(topic, want.index)
+            known = self._known.get((topic, want.index)) or self._learn(topic, want.index)
         if known is not None:
             max_bytes = min(want.max_bytes, waiting.max_bytes)
             with suppress(KafkaError):
@@ -318,17 +319,17 @@ class FetchLane:
             return None
         return correlation_id, max_wait_ms, min_bytes, max_bytes, isolation, session, topic, wanted
 
-    def _learn(self, topic: bytes, index: int) -> "Learned | None":
+    def _learn(self, topic: bytes, index: int) -> "KnownPartition | None":
         partitions, by_id = self._parts.partitions, self._by_id
         name = partitions.topic_name(topic) if by_id else str(topic, "utf-8", "replace")
         if not name or partitions.find(name, index) is None:
             return None
-        if len(self._learned) >= LEARNED:
-            self._learned.clear()
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
         topic_id, asked_name = (topic, "") if by_id else (NO_TOPIC_ID, name)
         plain = _records_answer(self._route, self._answering, topic_id, asked_name, index, None)
         committed = _records_answer(self._route, self._answering, topic_id, asked_name, index, [])
-        found = self._learned[topic, index] = Learned(name, plain, committed)
+        found = self._known[topic, index] = KnownPartition(name, plain, committed)
         return found
 
 
@@ -415,15 +416,3 @@ def _records_answer(
     topics = [FetchResponse.FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=[data])]
     response = FetchResponse(responses=topics)
     return RecordsAnswer(only_part(route.encode(response, 0)), answering.count(response)[0])
-
-
-def _varint(number: int) -> bytes:
-    """An unsigned varint."""
-    if number < 0x80:
-        return bytes((number,))
-    encoded = bytearray()
-    while number >= 0x80:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    encoded.append(number)
-    return bytes(encoded)

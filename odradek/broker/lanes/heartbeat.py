@@ -3,21 +3,21 @@
 Serves members of classic groups whose coordinator is here, active, and has no record that is not durable yet. Leaves to
 the general path: denied clients, unknown groups and members, and every error.
 
-Owns: the requests that it has learned, by their bytes. Source: ``api/heartbeat.py``.
+Owns: the requests that it knows, by their bytes. Source: ``api/heartbeat.py``.
 """
 
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
-from ..dispatch.lane import Answering, Lane, only_part
-from ..dispatch.route import Route
+from ..dispatch.lane import Answering, only_part
+from ..dispatch.route import Lane, Route
 from ..groups.classic.group import GroupState
 from ..network.connection import Connection
 from .parts import LaneParts
 
-LEARNED = 4096
-"""The most requests that are learned; then all are forgotten, since clients could fill the memory."""
+MOST_KNOWN = 4096
+"""The most requests that are known; then all are forgotten, since clients could fill the memory."""
 LONGEST_FRAME = 512
 CORRELATION_ID = slice(4, 8)
 PREPARING, DEAD = GroupState.PREPARING_REBALANCE, GroupState.DEAD
@@ -26,7 +26,7 @@ PREPARING, DEAD = GroupState.PREPARING_REBALANCE, GroupState.DEAD
 def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane:
     """The lane of one version."""
     groups, authorizer = parts.groups, parts.authorizer
-    learned: dict[bytes, HeartbeatRequest] = {}
+    known: dict[bytes, HeartbeatRequest] = {}
     encoded = only_part(route.encode(HeartbeatResponse(), 0))
     head, tail = encoded[:4], encoded[8:]
 
@@ -37,15 +37,15 @@ def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane
             return None
         if not request.group_id:
             return None
-        if len(learned) >= LEARNED:
-            learned.clear()
-        learned[bytes(frame[8:])] = request
+        if len(known) >= MOST_KNOWN:
+            known.clear()
+        known[bytes(frame[8:])] = request
         return request
 
     def serve(connection: Connection, frame: memoryview) -> bool:
         if len(frame) > LONGEST_FRAME:
             return False
-        request = learned.get(bytes(frame[8:])) or learn(frame)
+        request = known.get(bytes(frame[8:])) or learn(frame)
         if request is None or (
             authorizer is not None
             and not authorizer.allows(

@@ -15,8 +15,8 @@ from typing import Any
 
 from odradek.protocol.apis.api_keys import ApiKey
 
-from ..dispatch.lane import Answering, Keep, Lane, only_part
-from ..dispatch.route import Route
+from ..dispatch.lane import Answering, only_part
+from ..dispatch.route import Keep, Lane, Route
 from ..metadata.image.image import MetadataImage
 from ..network.connection import Connection
 from .parts import LaneParts

@@ -5,8 +5,8 @@ from importlib import import_module
 
 from odradek.protocol.apis.api_keys import ApiKey
 
-from ..dispatch.lane import Answering, Lane
-from ..dispatch.route import Route
+from ..dispatch.lane import Answering
+from ..dispatch.route import Lane, Route
 from .parts import LaneParts
 
 MakeLane = Callable[[LaneParts, Route, Answering], Lane | None]

@@ -3,7 +3,7 @@
 Versions: 4 and later. Serves a consumer's request for timestamp -1 (latest) or -2 (earliest). Leaves to the general
 path: other timestamps, brokers and tools, denied clients, and every error.
 
-Owns: the requests that it has learned, by their bytes. Source: ``api/list_offsets.py``.
+Owns: the requests that it knows, by their bytes. Source: ``api/list_offsets.py``.
 """
 
 from collections.abc import Callable
@@ -14,22 +14,22 @@ from odradek.protocol.messages.offsets import ListOffsetsResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
 from ..api.list_offsets import CONSUMER, EARLIEST, LATEST, LEADER_EPOCH_SINCE
-from ..dispatch.lane import Answering, Lane, only_part
-from ..dispatch.route import Route
+from ..dispatch.lane import Answering, only_part
+from ..dispatch.route import Lane, Route
 from ..fetch.partition_read import READ_COMMITTED
 from ..network.connection import Connection
 from .parts import LaneParts
 from .template import marks, template
 
-LEARNED = 1024
-"""The most requests that are learned; then all are forgotten, since clients could fill the memory."""
+MOST_KNOWN = 1024
+"""The most requests that are known; then all are forgotten, since clients could fill the memory."""
 LONGEST_FRAME = 512
 CORRELATION_ID = Struct(">4xI")
 NUMBERS = "qi"
 """Of an answer: offset and leader epoch."""
 
 
-class Learned:
+class KnownListOffsets:
     """A request."""
 
     __slots__ = ("answer", "index", "is_committed", "is_latest", "leader_epoch", "topic")
@@ -57,20 +57,20 @@ def list_offsets_lane(parts: LaneParts, route: Route, answering: Answering) -> L
     if route.version < LEADER_EPOCH_SINCE:
         return None
     partitions, authorizer = parts.partitions, parts.authorizer
-    learned: dict[bytes, Learned] = {}
+    known_requests: dict[bytes, KnownListOffsets] = {}
 
-    def learn(frame: memoryview) -> Learned | None:
+    def learn(frame: memoryview) -> KnownListOffsets | None:
         found = _learn(route, frame)
         if found is not None:
-            if len(learned) >= LEARNED:
-                learned.clear()
-            learned[bytes(frame[8:])] = found
+            if len(known_requests) >= MOST_KNOWN:
+                known_requests.clear()
+            known_requests[bytes(frame[8:])] = found
         return found
 
     def serve(connection: Connection, frame: memoryview) -> bool:
         if len(frame) > LONGEST_FRAME:
             return False
-        known = learned.get(bytes(frame[8:])) or learn(frame)
+        known = known_requests.get(bytes(frame[8:])) or learn(frame)
         if known is None:
             return False
         partition = partitions.find(known.topic, known.index)
@@ -100,7 +100,7 @@ def list_offsets_lane(parts: LaneParts, route: Route, answering: Answering) -> L
     return serve
 
 
-def _learn(route: Route, frame: memoryview) -> Learned | None:
+def _learn(route: Route, frame: memoryview) -> KnownListOffsets | None:
     try:
         request = route.decode(frame, route.decode_head(frame)[2])[0]
     except ProtocolError:
@@ -120,4 +120,4 @@ def _learn(route: Route, frame: memoryview) -> Learned | None:
         return None
     is_latest = wanted.timestamp == LATEST
     is_committed = request.isolation_level == READ_COMMITTED
-    return Learned(topic, wanted.partition_index, wanted.current_leader_epoch, is_latest, is_committed, answer)
+    return KnownListOffsets(topic, wanted.partition_index, wanted.current_leader_epoch, is_latest, is_committed, answer)

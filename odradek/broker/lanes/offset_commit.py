@@ -4,8 +4,8 @@ Versions: 8 and later. Serves commits without metadata whose record batch is dur
 partition of ``__consumer_offsets`` has no followers, and no configuration asks for syncs. Leaves to the general path:
 consumer groups, groups without members, compressed offsets, denied clients, and every error.
 
-Owns: the requests that it has learned, by the bytes before their partitions, with their record batches. Source:
-``api/offset_commit.py``, ``groups/offsets/commit.py``.
+Owns: the requests that it knows, with their record batches. Source: ``api/offset_commit.py``,
+``groups/offsets/commit.py``.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
 from ..coordinator.batches import batch_of
-from ..dispatch.lane import Answering, Lane, only_part
-from ..dispatch.route import Route
+from ..dispatch.lane import Answering, only_part
+from ..dispatch.route import Lane, Route
 from ..groups.classic.group import GroupState
 from ..groups.offsets.commit import NO_RETENTION, validate_committer
 from ..groups.offsets.partition_offsets import NO_TIMESTAMP, CommittedOffset
@@ -34,8 +34,8 @@ from .parts import LaneParts
 FLEXIBLE_SINCE = 8
 BY_ID_SINCE = 10
 MOST_PARTITIONS = 16
-LEARNED = 1024
-"""The most requests that are learned, each of some KB; then all are forgotten, since clients could fill the memory."""
+MOST_KNOWN = 1024
+"""The most requests that are known, each of some KB; then all are forgotten, since clients could fill the memory."""
 PARTITION = Struct(">iqiBB")
 """Index, offset, leader epoch, the length of the metadata (null or empty), no tagged fields."""
 EMPTY = (b"\0\0", b"\1\0")
@@ -54,7 +54,7 @@ RENEWS = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
 """The states in which a commit renews the member's session."""
 
 
-class Batch:
+class CommitBatch:
     """The record batch of a commit, with the places of its numbers, and the answer around the correlation id."""
 
     __slots__ = ("_places", "_template", "answer")
@@ -76,7 +76,7 @@ class Batch:
         return bytes(batch)
 
 
-class Learned:
+class KnownCommit:
     """A request without its partitions. ``end``: where the number of partitions stands."""
 
     __slots__ = ("batches", "end", "image", "request", "topic")
@@ -86,80 +86,84 @@ class Learned:
         self.request = request
         self.topic = topic
         self.image = image
-        self.batches: dict[tuple[int, ...], Batch] = {}
+        self.batches: dict[tuple[int, ...], CommitBatch] = {}
         """By the indexes of the partitions."""
 
 
 def offset_commit_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane | None:
     """The lane of one version."""
-    if route.version < FLEXIBLE_SINCE:
-        return None
-    groups, metadata, authorizer, clock_ms = parts.groups, parts.metadata, parts.authorizer, parts.clock_ms
-    learned: dict[bytes, Learned] = {}
+    return OffsetCommitLane(parts, route, answering).serve if route.version >= FLEXIBLE_SINCE else None
 
-    def learn(frame: memoryview) -> Learned | None:
-        found = _learn(route, frame, metadata.image)
-        if found is not None:
-            if len(learned) >= LEARNED:
-                learned.clear()
-            learned[bytes(frame[8 : found.end])] = found
-        return found
 
-    def serve(connection: Connection, frame: memoryview) -> bool:
-        at = connection.committed_head
-        known = learned.get(bytes(frame[8:at])) if at else None
-        if known is None or known.image is not metadata.image:
-            known = learn(frame)
+class OffsetCommitLane:
+    """The requests of one version."""
+
+    __slots__ = ("_answering", "_known", "_parts", "_route")
+
+    def __init__(self, parts: LaneParts, route: Route, answering: Answering) -> None:
+        self._parts = parts
+        self._route = route
+        self._answering = answering
+        self._known: dict[bytes, KnownCommit] = {}
+        """By the bytes before the partitions, without the correlation id."""
+
+    def serve(self, connection: Connection, frame: memoryview) -> bool:
+        """Answers a request (:class:`..dispatch.route.Lane`)."""
+        parts, at = self._parts, connection.committed_head
+        known = self._known.get(bytes(frame[8:at])) if at else None
+        if known is None or known.image is not parts.metadata.image:
+            known = self._learn(frame)
             if known is None:
                 return False
             at = connection.committed_head = known.end
         commits = _commits(frame, at)
-        if commits is None:
+        if commits is None or not self._may_commit(connection, known):
             return False
         request, topic = known.request, known.topic
-        group_id = request.group_id
-        if authorizer is not None:
-            principal, host = connection.principal, connection.client_host
-            if not authorizer.allows(principal, host, AclOperation.READ, AclResourceType.GROUP, group_id):
-                return False
-            if not authorizer.allows(principal, host, AclOperation.READ, AclResourceType.TOPIC, topic.name):
-                return False
-        shard = groups.ready_shard(group_id)
-        group = None if shard is None else shard.core.groups.classic.get(group_id)
-        if shard is None or group is None or not shard.stores_at_once():
+        shard = parts.groups.ready_shard(request.group_id)
+        group = None if shard is None else shard.core.groups.classic.get(request.group_id)
+        member = None if group is None else group.members.get(request.member_id)
+        if shard is None or group is None or member is None or not shard.stores_at_once():
             return False
-        member = group.members.get(request.member_id)
-        if member is None:
-            return False
-        indexes = tuple([index for index, *_ in commits])
-        now_ms = clock_ms()
+        now_ms = parts.clock_ms()
         try:
             validate_committer(
                 group, request.member_id, request.group_instance_id, request.generation_id_or_member_epoch
             )
-            batch = known.batches.get(indexes) or _add_batch(route, known, indexes)
+            indexes = tuple([index for index, *_ in commits])
+            batch = known.batches.get(indexes) or _add_batch(self._route, known, indexes)
             if batch is None:
                 return False
-            offset = shard.append_batch(batch.encoded([commit[1:3] for commit in commits], now_ms), now_ms)
+            first_offset = shard.append_batch(batch.encoded([commit[1:3] for commit in commits], now_ms), now_ms)
         except KafkaError:
-            return False
+            return False  # an append that raises has changed nothing: the general path finds the same error
         if group.state in RENEWS:
             shard.set_timer(member.session_timer)
-        store = shard.core.offsets
-        for index, committed, leader_epoch, _, _ in commits:
-            store.put_committed(
-                group_id,
-                topic.name,
-                index,
-                CommittedOffset(committed, leader_epoch, "", now_ms, NO_TIMESTAMP, topic.topic_id, offset),
-            )
-            offset += 1
+        for record_offset, (index, offset, leader_epoch, _, _) in enumerate(commits, first_offset):
+            committed = CommittedOffset(offset, leader_epoch, "", now_ms, NO_TIMESTAMP, topic.topic_id, record_offset)
+            shard.core.offsets.put_committed(request.group_id, topic.name, index, committed)
         shard.core.groups.counts.offset_commits += len(commits)
         head, tail = batch.answer
-        answering(connection, [b"".join((head, frame[CORRELATION_ID], tail))], len(commits))
+        self._answering(connection, [b"".join((head, frame[CORRELATION_ID], tail))], len(commits))
         return True
 
-    return serve
+    def _may_commit(self, connection: Connection, known: KnownCommit) -> bool:
+        """Whether the client may read the group and the topic."""
+        authorizer = self._parts.authorizer
+        if authorizer is None:
+            return True
+        principal, host = connection.principal, connection.client_host
+        return authorizer.allows(
+            principal, host, AclOperation.READ, AclResourceType.GROUP, known.request.group_id
+        ) and authorizer.allows(principal, host, AclOperation.READ, AclResourceType.TOPIC, known.topic.name)
+
+    def _learn(self, frame: memoryview) -> KnownCommit | None:
+        found = _learn(self._route, frame, self._parts.metadata.image)
+        if found is not None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[bytes(frame[8 : found.end])] = found
+        return found
 
 
 def _commits(frame: memoryview, at: int) -> list[tuple[int, int, int, int, int]] | None:
@@ -178,7 +182,7 @@ def _commits(frame: memoryview, at: int) -> list[tuple[int, int, int, int, int]]
     return commits
 
 
-def _learn(route: Route, frame: memoryview, image: MetadataImage) -> Learned | None:
+def _learn(route: Route, frame: memoryview, image: MetadataImage) -> KnownCommit | None:
     try:
         request, end = route.decode(frame, route.decode_head(frame)[2])
     except ProtocolError:
@@ -193,10 +197,10 @@ def _learn(route: Route, frame: memoryview, image: MetadataImage) -> Learned | N
     if topic is None or head <= 8 or frame[head] != count + 1:
         return None
     request.topics = []
-    return Learned(head, request, topic, image)
+    return KnownCommit(head, request, topic, image)
 
 
-def _add_batch(route: Route, known: Learned, indexes: tuple[int, ...]) -> Batch | None:
+def _add_batch(route: Route, known: KnownCommit, indexes: tuple[int, ...]) -> CommitBatch | None:
     """The batch of these partitions, from now on in ``known``. None if one is unknown or named twice."""
     topic = known.topic
     if len(set(indexes)) < len(indexes) or any(index not in topic.partitions for index in indexes):
@@ -221,5 +225,5 @@ def _add_batch(route: Route, known: Learned, indexes: tuple[int, ...]) -> Batch 
     encoded = only_part(route.encode(response, 0))
     if len(known.batches) >= MOST_PARTITIONS:
         known.batches.clear()
-    batch = known.batches[indexes] = Batch(template, places, (encoded[:4], encoded[8:]))
+    batch = known.batches[indexes] = CommitBatch(template, places, (encoded[:4], encoded[8:]))
     return batch

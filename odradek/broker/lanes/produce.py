@@ -5,36 +5,38 @@ followers; plain, idempotent, and transactional once the transaction has the par
 the general path: internal topics, batches that a thread writes or inspects, configurations that sync before an answer,
 acks=all with followers, denied clients, and every error.
 
-Owns: the requests that it has learned, by the bytes before their records. Source: ``api/produce.py``.
+Owns: the requests that it knows. Source: ``api/produce.py``.
 """
 
 from collections.abc import Callable
 from struct import Struct
 from struct import error as struct_error
-from typing import Any
 
+from odradek.protocol.codec.runtime import unsigned_varint
 from odradek.protocol.errors import KafkaError, ProtocolError
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.protocol.names.internal_topics import is_internal
-from odradek.protocol.records.batch import BATCH_HEADER_SIZE, TRANSACTIONAL_FLAG
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, TRANSACTIONAL_FLAG, BatchHeader
 from odradek.protocol.records.validation import read_produced_header
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 from odradek.storage.log.append_plan import InspectionNeededError
-from odradek.storage.log.log import AppendOrigin
+from odradek.storage.log.log import AppendOrigin, Log
 
-from ..dispatch.lane import Answering, Lane, only_part
-from ..dispatch.route import Route
+from ..dispatch.lane import Answering, only_part
+from ..dispatch.route import Lane, Route
 from ..network.connection import Connection
 from ..network.response_writer import Part
+from ..produce.acceptance import PartitionData, TopicData
 from ..replicas.partition import Partition
+from ..replicas.partitions import Partitions
 from .parts import LaneParts
 from .template import marks, template
 
 OLDEST = 3
 FLEXIBLE_SINCE = 9
 BY_ID_SINCE = 13
-LEARNED = 4096
-"""The most requests that are learned; then all are forgotten, since clients could fill the memory."""
+MOST_KNOWN = 4096
+"""The most requests that are known; then all are forgotten, since clients could fill the memory."""
 LENGTH = Struct(">i")
 NUMBERS = "qqq"
 """Of an answer: base offset, log append time, log start offset."""
@@ -43,7 +45,7 @@ CLIENT = AppendOrigin.CLIENT
 TOPIC, TRANSACTIONAL_ID, WRITE = AclResourceType.TOPIC, AclResourceType.TRANSACTIONAL_ID, AclOperation.WRITE
 
 
-class Learned:
+class KnownProduce:
     """A Produce request without its records. ``end``: where the length of the records begins."""
 
     __slots__ = ("acks", "answer", "end", "partition", "partitions_version", "transactional_id")
@@ -51,16 +53,15 @@ class Learned:
     def __init__(
         self,
         end: int,
-        acks: int,
-        transactional_id: str | None,
+        request: ProduceRequest,
         partition: Partition,
         partitions_version: int,
         answer: Callable[..., bytes],
     ) -> None:
         """``answer``: makes the answer of correlation id, base offset, log append time and log start offset."""
         self.end = end
-        self.acks = acks
-        self.transactional_id = transactional_id
+        self.acks = request.acks
+        self.transactional_id = request.transactional_id
         self.partition = partition
         self.partitions_version = partitions_version
         self.answer = answer
@@ -68,38 +69,89 @@ class Learned:
 
 def produce_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane | None:
     """The lane of one version."""
-    version = route.version
-    if version < OLDEST:
-        return None
-    is_flexible = version >= FLEXIBLE_SINCE
-    tail = b"\0\0\0" if is_flexible else b""  # no tagged fields: of partition, topic and request
-    tail_size = len(tail)
-    partitions, authorizer, meters, clock_ms = parts.partitions, parts.authorizer, parts.topic_meters, parts.clock_ms
-    learned: dict[bytes, Learned] = {}
+    return ProduceLane(parts, route, answering).serve if route.version >= OLDEST else None
 
-    def learn(frame: memoryview) -> Learned | None:
-        try:
-            request, end = route.decode(frame, route.decode_head(frame)[2])
-        except ProtocolError:
-            return None
-        found = _learn(parts, route, request, frame, end, tail)
-        if found is not None:
-            if len(learned) >= LEARNED:
-                learned.clear()
-            learned[bytes(frame[8 : found.end])] = found
-        return found
 
-    def serve(connection: Connection, frame: memoryview) -> bool:
+class ProduceLane:
+    """The requests of one version."""
+
+    __slots__ = (
+        "_answering",
+        "_authorizer",
+        "_clock_ms",
+        "_is_flexible",
+        "_known",
+        "_meters",
+        "_partitions",
+        "_route",
+        "_tail",
+        "_version",
+    )
+
+    def __init__(self, parts: LaneParts, route: Route, answering: Answering) -> None:
+        self._answering = answering
+        self._authorizer = parts.authorizer
+        self._clock_ms = parts.clock_ms
+        self._is_flexible = route.version >= FLEXIBLE_SINCE
+        self._known: dict[bytes, KnownProduce] = {}
+        """By the bytes before the records, without the correlation id."""
+        self._meters = parts.topic_meters
+        self._partitions = parts.partitions
+        self._route = route
+        self._tail = b"\0\0\0" if self._is_flexible else b""  # no tagged fields: of partition, topic and request
+        self._version = route.version
+
+    def serve(self, connection: Connection, frame: memoryview) -> bool:
+        """Answers a request (:class:`..dispatch.route.Lane`)."""
         at = connection.produced_head
-        known = learned.get(bytes(frame[8:at])) if at else None
-        if known is None or known.partitions_version != partitions.version:
-            known = learn(frame)
+        known = self._known.get(bytes(frame[8:at])) if at else None
+        if known is None or known.partitions_version != self._partitions.version:
+            known = self._learn(frame)
             if known is None:
                 return False
             at = connection.produced_head = known.end
-        partition = known.partition
+        partition, acks = known.partition, known.acks
+        records = self._records(frame, at)
+        log = partition.open_log
+        if (
+            records is None
+            or log is None
+            or len(records) >= partition.writers.large_bytes
+            or partition.appends is not None
+            or log.offsets.flush_policy.asks_for_syncs
+            or (acks == -1 and partition.leading is not None)
+        ):
+            return False
+        authorizer = self._authorizer
+        if authorizer is not None and not authorizer.allows(
+            connection.principal, connection.client_host, WRITE, TOPIC, partition.topic
+        ):
+            return False
         try:
-            if not is_flexible:
+            header = read_produced_header(records, self._version)
+            if header.batch_length + LOG_OVERHEAD != len(records):
+                return False
+            if header.attributes & TRANSACTIONAL_FLAG and not self._is_in_transaction(connection, known, header, log):
+                return False
+            appended = partition.append(records, self._clock_ms(), CLIENT, header)
+        except (KafkaError, InspectionNeededError):
+            return False  # an append that raises has changed nothing: the general path finds the same error
+        base_offset, last_offset, _, append_time_ms, log_start_offset, size, _ = appended
+        if self._meters is not None:
+            self._meters.appended(partition.topic, len(records), last_offset - base_offset + 1)
+        answer: list[Part] | None = None
+        if acks:
+            (correlation_id,) = CORRELATION_ID.unpack_from(frame)
+            answer = [known.answer(correlation_id, base_offset, append_time_ms, log_start_offset)]
+        self._answering(connection, answer)
+        partition.notify_when_seen(last_offset + 1, size)
+        return True
+
+    def _records(self, frame: memoryview, at: int) -> memoryview | None:
+        """The records, whose length begins at ``at``; None if the request does not end after them as expected."""
+        tail = self._tail
+        try:
+            if not self._is_flexible:
                 length, start = LENGTH.unpack_from(frame, at)[0], at + 4
             else:
                 length, start = frame[at], at + 1
@@ -109,99 +161,68 @@ def produce_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane |
                         length, start = length & 0x3FFF | frame[start] << 14, start + 1
                 length -= 1
         except (IndexError, struct_error):
-            return False
+            return None
         end = start + length
-        if (
-            not BATCH_HEADER_SIZE < length < partition.writers.large_bytes
-            or end + tail_size != len(frame)
-            or frame[end:] != tail
+        if length <= BATCH_HEADER_SIZE or end + len(tail) != len(frame) or frame[end:] != tail:
+            return None
+        return frame[start:end]
+
+    def _is_in_transaction(self, connection: Connection, known: KnownProduce, header: BatchHeader, log: Log) -> bool:
+        """Whether the producer's transaction has the partition, and the client may use its transactional id."""
+        transactional_id = known.transactional_id
+        if transactional_id is None or not log.producer_state.has_open_transaction(
+            header.producer_id, header.producer_epoch
         ):
             return False
-        log = partition.open_log
-        acks = known.acks
-        if (
-            log is None
-            or partition.appends is not None
-            or log.offsets.flush_policy.asks_for_syncs
-            or (acks == -1 and partition.leading is not None)
-        ):
-            return False
-        principal = connection.principal
-        if authorizer is not None and not authorizer.allows(
-            principal, connection.client_host, WRITE, TOPIC, partition.topic
-        ):
-            return False
-        records = frame[start:end]
+        return self._authorizer is None or self._authorizer.allows(
+            connection.principal, connection.client_host, WRITE, TRANSACTIONAL_ID, transactional_id
+        )
+
+    def _learn(self, frame: memoryview) -> KnownProduce | None:
+        """What the lane needs to know of a request; None if it does not serve such requests."""
+        route, tail = self._route, self._tail
         try:
-            header = read_produced_header(records, version)
-            if header.batch_length + 12 != length:
-                return False
-            transactional_id = known.transactional_id
-            if header.attributes & TRANSACTIONAL_FLAG:
-                if transactional_id is None or not log.producer_state.has_open_transaction(
-                    header.producer_id, header.producer_epoch
-                ):
-                    return False
-                if authorizer is not None and not authorizer.allows(
-                    principal, connection.client_host, WRITE, TRANSACTIONAL_ID, transactional_id
-                ):
-                    return False
-            appended = partition.append(records, clock_ms(), CLIENT, header)
-        except (KafkaError, InspectionNeededError):
-            return False  # an append that raises has changed nothing: the general path finds the same error
-        base_offset, last_offset, _, append_time_ms, log_start_offset, size, _ = appended
-        if meters is not None:
-            meters.appended(partition.topic, length, last_offset - base_offset + 1)
-        answer: list[Part] | None = None
-        if acks:
-            (correlation_id,) = CORRELATION_ID.unpack_from(frame)
-            answer = [known.answer(correlation_id, base_offset, append_time_ms, log_start_offset)]
-        answering(connection, answer)
-        partition.notify_when_seen(last_offset + 1, size)
-        return True
-
-    return serve
+            request, end = route.decode(frame, route.decode_head(frame)[2])
+        except ProtocolError:
+            return None
+        found = _only_partition(request, self._partitions, self._version)
+        if found is None or end != len(frame):
+            return None
+        topic, data, partition = found
+        length = len(data.records or b"")
+        start = end - len(tail) - length
+        lengths = unsigned_varint(length + 1) if tail else LENGTH.pack(length)
+        head = start - len(lengths)
+        if frame[head:start] != lengths or frame[start + length :] != tail:
+            return None  # tagged fields, or a length that is written with more bytes than needed
+        answer = template(only_part(route.encode(_response(topic, data.index), 0)), NUMBERS)
+        if answer is None:
+            return None
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        known = KnownProduce(head, request, partition, self._partitions.version, answer)
+        self._known[bytes(frame[8:head])] = known
+        return known
 
 
-def _learn(
-    parts: LaneParts, route: Route, request: ProduceRequest, frame: memoryview, end: int, tail: bytes
-) -> Learned | None:
-    """What the lane needs to know of a request; None if it does not serve such requests."""
+def _only_partition(
+    request: ProduceRequest, partitions: Partitions, version: int
+) -> tuple[TopicData, PartitionData, Partition] | None:
+    """The topic, the data and the partition of a request for one partition that clients may write to."""
     if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1 or request.acks not in (-1, 0, 1):
         return None
     topic = request.topic_data[0]
     data = topic.partition_data[0]
-    name = topic.name
-    if route.version >= BY_ID_SINCE:
-        name = parts.partitions.topic_name(topic.topic_id) or ""
-    partition = parts.partitions.find(name, data.index) if name else None
-    if partition is None or is_internal(name) or data.records is None or end != len(frame):
+    name = topic.name if version < BY_ID_SINCE else partitions.topic_name(topic.topic_id) or ""
+    partition = partitions.find(name, data.index)
+    if partition is None or is_internal(name) or data.records is None:
         return None
-    length = len(data.records)
-    start = end - len(tail) - length
-    lengths = _varint(length + 1) if tail else LENGTH.pack(length)
-    head = start - len(lengths)
-    if frame[head:start] != lengths or frame[start + length :] != tail:
-        return None  # tagged fields, or a length that is written with more bytes than needed
-    answer = template(only_part(route.encode(_response(topic, data.index), 0)), NUMBERS)
-    if answer is None:
-        return None
-    return Learned(head, request.acks, request.transactional_id, partition, parts.partitions.version, answer)
+    return topic, data, partition
 
 
-def _response(topic: Any, index: int) -> ProduceResponse:
+def _response(topic: TopicData, index: int) -> ProduceResponse:
     base_offset, append_time, start_offset = marks(NUMBERS)
     answered = ProduceResponse.PartitionProduceResponse(
         index, base_offset=base_offset, log_append_time_ms=append_time, log_start_offset=start_offset
     )
     return ProduceResponse([ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id, [answered])])
-
-
-def _varint(number: int) -> bytes:
-    """An unsigned varint."""
-    encoded = bytearray()
-    while number >= 0x80:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    encoded.append(number)
-    return bytes(encoded)

@@ -175,6 +175,7 @@ MODULES = (
     "odradek.storage.compaction.control_content",
     "odradek.storage.compaction.record_steps",
     "odradek.broker.api.produce",
+    "odradek.broker.dispatch.charged_lane",
     "odradek.broker.api.alter_client_quotas",
     "odradek.broker.server.quota_enforcement",
     "odradek.broker.groups.consumer.assignment_input",

@@ -92,6 +92,9 @@ class LedLog:
     def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:
         return self.append(batch, now_ms)
 
+    def stores_at_once(self) -> bool:
+        return False
+
     def is_durable(self) -> bool:
         self._check()
         return self.shared.high_watermark >= self.shared.next_offset

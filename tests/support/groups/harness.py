@@ -120,6 +120,9 @@ class MemoryLog:
     def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:
         return self.append(batch, now_ms)
 
+    def stores_at_once(self) -> bool:
+        return False
+
     def is_durable(self) -> bool:
         return not self.held
 

@@ -100,6 +100,9 @@ class SyncedLog:
             self.producer_state.apply(header, header.base_offset)
         self.producer_state.forget_unreplicated(self.next_offset)
 
+    def stores_at_once(self) -> bool:
+        return False
+
     def is_durable(self) -> bool:
         return self.synced == len(self.batches)
 
