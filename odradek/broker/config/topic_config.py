@@ -28,7 +28,11 @@ _COMPUTED = {
 _SERVER_KEYS = {"producer_id_expiration_ms", "acks_all_fsync", "check_records"}
 """Fields of LogConfig that topics can't set."""
 # LogConfig's fields have the names of the keys.
-_FIELDS = {field.name: field.name.replace("_", ".") for field in fields(LogConfig) if field.name not in _SERVER_KEYS}
+_FIELDS = {
+    field.name: field.name.replace("_", ".")
+    for field in fields(LogConfig)
+    if field.init and field.name not in _SERVER_KEYS
+}
 
 
 def topic_default(server: ServerConfig, definition: KeyDefinition) -> Value:

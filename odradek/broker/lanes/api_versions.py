@@ -59,6 +59,7 @@ def api_versions_lane(parts: LaneParts, route: Route, answering: Answering) -> L
             request, _ = route.decode(frame, position)
         except ProtocolError:
             return None
+        connection.client_id = client_id
         context = _Identified(route.api_key, route.version, client_id, "", connection.listener_name, 0, 0)
         answers: list[Any] = []
         handle(broker, request, context, answers.append)

@@ -47,7 +47,7 @@ def compaction_config(
         )
     defaults = LogConfig()
     values: dict[str, object] = {}
-    types = {item.name: type(getattr(defaults, item.name)) for item in fields(LogConfig)}
+    types = {item.name: type(getattr(defaults, item.name)) for item in fields(LogConfig) if item.init}
     for key, text in texts.items():
         name = key.replace(".", "_")
         values[name] = _typed(key, text, types[name])

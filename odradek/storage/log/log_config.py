@@ -5,7 +5,7 @@ Pure. Owns: names, units and Kafka's defaults. Never does: parsing text or knowi
 TopicConfig.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from zlib import crc32
 
 from odradek.protocol.records.varint import MAX_INT64
@@ -58,6 +58,25 @@ class LogConfig:
     acks_all_fsync: bool = False
     check_records: bool = False
 
+    # What follows from the others, worked out once, because each append asks for it.
+
+    is_compacted: bool = field(init=False, repr=False, compare=False)
+    """Whether the cleaner keeps only the last value of each key; such a log refuses records without key."""
+    max_segment_ms: int = field(init=False, repr=False, compare=False)
+    """The age in ms at which a segment is rolled: segment.ms; for a compacted log at most max.compaction.lag.ms, since
+    the active segment is never cleaned (LogConfig.maxSegmentMs, KIP-354)."""
+    has_rules_for_records: bool = field(init=False, repr=False, compare=False)
+    """Whether the records of every batch of a client must be inspected: each needs a key, or may be too old or damaged.
+    """
+
+    def __post_init__(self) -> None:
+        is_compacted = "compact" in self.cleanup_policy
+        limit_ms = self.max_compaction_lag_ms if is_compacted and self.max_compaction_lag_ms > 0 else self.segment_ms
+        every_time = self.message_timestamp_before_max_ms != MAX_INT64  # any record may be too old, not only the first
+        object.__setattr__(self, "is_compacted", is_compacted)
+        object.__setattr__(self, "max_segment_ms", min(limit_ms, self.segment_ms))
+        object.__setattr__(self, "has_rules_for_records", is_compacted or self.check_records or every_time)
+
     def roll_jitter_ms(self, seed: int, base_offset: int) -> int:
         """A pseudo-random time to subtract from segment.ms, different for each segment and each seed of a log.
 
@@ -65,21 +84,6 @@ class LogConfig:
         """
         limit_ms = min(self.segment_jitter_ms, self.segment_ms)
         return crc32(b"%d %d" % (seed, base_offset)) % limit_ms if limit_ms > 0 else 0
-
-    @property
-    def max_segment_ms(self) -> int:
-        """The age in ms at which a segment is rolled: segment.ms; for a compacted log at most max.compaction.lag.ms.
-
-        Source: Kafka's LogConfig.maxSegmentMs (KIP-354): the active segment is never cleaned.
-        """
-        if self.is_compacted and self.max_compaction_lag_ms > 0:
-            return min(self.max_compaction_lag_ms, self.segment_ms)
-        return self.segment_ms
-
-    @property
-    def is_compacted(self) -> bool:
-        """Whether the cleaner keeps only the last value of each key; such a log refuses records without key."""
-        return "compact" in self.cleanup_policy
 
     @property
     def is_deleted(self) -> bool:

@@ -75,9 +75,8 @@ class LogFiles:
         """Whether a batch of `size` bytes up to `last_offset` needs a new segment, by size, age, offset range or full
         index.
         """
-        active = self.segments.active
+        config, active = self.config, self.segments.active
         written = active.file.size
-        config = self.config
         return (
             written > config.segment_bytes - size
             or last_offset - active.base_offset > MAX_RELATIVE_OFFSET

@@ -39,7 +39,6 @@ from odradek.protocol.records.errors import InvalidRecordError, RecordTooLargeEr
 from odradek.protocol.records.record import RECORDS_A_STEP, section_chunks
 from odradek.protocol.records.record_facts import facts_in
 from odradek.protocol.records.validation import RecordRules, RefusedRecord
-from odradek.protocol.records.varint import MAX_INT64
 
 from ..errors import RecordListTooLargeError, RecordValidationError
 from .log_config import PRODUCER_COMPRESSION, LogConfig
@@ -63,14 +62,11 @@ def wants_inspection(header: BatchHeader, now_ms: int, config: LogConfig) -> boo
     True for a compacted topic, which needs keys; if a timestamp may be out of range; if the batch claims to have
     LogAppendTime; if the topic has another compression; or if the configuration requires it for every batch.
     """
+    if config.has_rules_for_records or header.attributes & LOG_APPEND_TIME_FLAG:
+        return True
     oldest, newest = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
-    return (
-        "compact" in config.cleanup_policy
-        or config.check_records
-        or header.attributes & LOG_APPEND_TIME_FLAG != 0
-        or config.message_timestamp_before_max_ms != MAX_INT64  # any record may be too old, not only the first
-        or not (oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest)
-        or (config.compression_type != PRODUCER_COMPRESSION and wants_compression(header, config))
+    return not (oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest) or (
+        config.compression_type != PRODUCER_COMPRESSION and wants_compression(header, config)
     )
 
 

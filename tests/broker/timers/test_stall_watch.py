@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.api import api_versions
+from odradek.broker.api import list_groups
+from odradek.broker.lanes import api_versions
 from odradek.broker.timers.stall_report import RequestSeen, StackFrame, Stall, words
 from odradek.protocol.codec.header import encode_request
+from odradek.protocol.messages.groups import ListGroupsRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest
+from odradek.protocol.messages.structure import Message
 from odradek.testing.broker.in_process import InProcessBroker
 
 DISPATCH = StackFrame("/x/broker/dispatch/dispatch.py", 170, "Dispatcher.dispatch")
@@ -71,18 +74,19 @@ def hold_up(seconds: float) -> None:
     time.sleep(seconds)
 
 
-async def ask(broker: InProcessBroker) -> None:
+async def ask(broker: InProcessBroker, request: Message) -> None:
     reader, writer = await asyncio.open_connection(broker.host, broker.port)
-    writer.write(encode_request(ApiVersionsRequest(), 0, 1, "slow"))
+    writer.write(encode_request(request, 0, 1, "slow"))
     await reader.readexactly(4)
     writer.close()
 
 
-@pytest.mark.parametrize("in_slices", [False, True])
+@pytest.mark.parametrize("where", ["lane", "handler", "slices"])
 async def test_a_request_that_holds_the_loop_up_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_slices: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    answer = api_versions.handle
+    module: Any = api_versions if where == "lane" else list_groups
+    answer = module.handle
 
     def handle(*arguments: Any) -> Any:
         hold_up(2.5)
@@ -93,17 +97,18 @@ async def test_a_request_that_holds_the_loop_up_is_named(
         while time.monotonic() < end_s:  # the slices that follow are no part of the request's dispatch
             yield None
         hold_up(2.5)
-        answer(broker, request, context, reply)
+        yield from answer(broker, request, context, reply)
 
-    monkeypatch.setattr(api_versions, "handle", handle_in_slices if in_slices else handle)
+    monkeypatch.setattr(module, "handle", handle_in_slices if where == "slices" else handle)
     logger = logging.getLogger("odradek.broker.timers.stall_watch")
     handler = Lines()
     logger.addHandler(handler)
+    request = ApiVersionsRequest() if where == "lane" else ListGroupsRequest()
     try:
         with InProcessBroker(tmp_path) as broker:
-            await ask(broker)
+            await ask(broker, request)
             line = await handler.lines.get()
     finally:
         logger.removeHandler(handler)
-    what = "a slice of ApiVersions" if in_slices else "ApiVersions"
+    what = ("a slice of " if where == "slices" else "") + request.NAME.removesuffix("Request")
     assert f"it waited in {what} of client 'slow' at 127.0.0.1, hold_up (broker/timers/test_stall_watch.py:" in line
