@@ -88,6 +88,9 @@ test-long-groups: LONG = tests/broker/groups/test_simulator.py tests/broker/grou
 ## test-long-consumer-groups: the simulator of consumer groups (KIP-848)
 test-long-consumer-groups: LONG = tests/broker/groups/consumer
 
+## test-long-lanes: a million requests to a broker with lanes and to one without, every byte compared
+test-long-lanes: LONG = tests/broker/lanes
+
 ## test-long-transactions: the simulator of transactions
 test-long-transactions: LONG = tests/broker/transactions
 
@@ -195,6 +198,10 @@ messages: $(VENV)/.installed-dev
 ## bench: ours and real Kafka in turn with the same client; the table goes to docs/developers/benchmarks.json
 bench: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
+
+## bench-requests: processor time of one small request; BENCH_ARGUMENTS="--base CHECKOUT" compares another revision (2 minutes)
+bench-requests: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python bench/requests.py $(BENCH_ARGUMENTS)
 
 ## bench-cluster: three brokers of ours and three real ones in turn, each under a real controller (12 minutes); writes the table
 bench-cluster: $(VENV)/.installed-dev

@@ -7,8 +7,8 @@ session, aborted transactions, large reads, denied clients, and every error.
 Owns: the partitions that it knows. Source: ``api/fetch.py``.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from struct import Struct
 from struct import error as struct_error
 from typing import Any
@@ -149,9 +149,7 @@ class FetchLane:
         partition = parts.partitions.find(name, index)
         if partition is None or partition.copy is not None or (self._by_id and partition.topic_id != topic):
             return False
-        if parts.authorizer is not None and not parts.authorizer.allows(
-            connection.principal, connection.client_host, READ, TOPIC, name
-        ):
+        if not self._may_read(connection, name):
             return False
         max_bytes = min(max_bytes, parts.fetch_max_bytes)
         is_committed = isolation == READ_COMMITTED
@@ -216,10 +214,11 @@ class FetchLane:
 
     def read_again(self, waiting: "WaitingFetch") -> None:
         """Answers a request that has waited."""
-        want, known = waiting.want, None
-        topic = want.topic_id if self._by_id else want.resolved_name.encode()
-        read = None
-        if not waiting.partition.copy:
+        want, parts, known, read = waiting.want, self._parts, None, None
+        name = want.resolved_name
+        topic = want.topic_id if self._by_id else name.encode()
+        is_unchanged = parts.partitions.find(name, want.index) is waiting.partition and waiting.partition.copy is None
+        if is_unchanged and self._may_read(waiting.connection, name):
             known = self._known.get((topic, want.index)) or self._learn(topic, want.index)
         if known is not None:
             max_bytes = min(want.max_bytes, waiting.max_bytes)
@@ -253,11 +252,13 @@ class FetchLane:
             in_slices=False,
         )
         waiting.answering.hand_over(context)
+        if parts.access_of is not None:
+            context.access = parts.access_of(context)
         limits = FetchLimits(
             max_bytes=waiting.max_bytes,
             isolation_level=READ_COMMITTED if waiting.is_committed else READ_UNCOMMITTED,
             follower=None,
-            may_read=self._may_read(waiting.connection),
+            may_read=None if context.access is None else partial(context.access.topic, READ),
             is_second_read=True,
         )
         fetch = FetchContext([waiting.want], waiting.session, incremental=waiting.session is not None)
@@ -267,11 +268,9 @@ class FetchLane:
         """The answering of the request that is served now, for later."""
         return self._answering.postponed()
 
-    def _may_read(self, connection: Connection) -> Callable[[str], bool] | None:
+    def _may_read(self, connection: Connection, topic: str) -> bool:
         authorizer = self._parts.authorizer
-        if authorizer is None:
-            return None
-        return lambda name: authorizer.allows(connection.principal, connection.client_host, READ, TOPIC, name)
+        return authorizer is None or authorizer.allows(connection.principal, connection.client_host, READ, TOPIC, topic)
 
     def _asked(self, frame: memoryview) -> Asked | None:
         """What a request asks for; None if this lane does not serve it."""

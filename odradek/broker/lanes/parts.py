@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..api.parts import AllParts
+from ..dispatch.request import Access, RequestContext
 from ..fetch.session import FetchSessionCache
 from ..groups.coordinator import GroupCoordinator
 from ..metadata.publisher.published import PublishedMetadata
@@ -21,8 +22,8 @@ class LaneParts:
     """The parts of a broker that lanes use, so that a request looks up none of them.
 
     ``broker``: for handlers that make an answer to keep. ``clock_ms``: wall clock, ms since the epoch. ``authorizer``:
-    None if clients may do everything. ``topic_meters``: None without metrics. ``fetch_max_bytes``,
-    ``fetch_check_crcs``: of the configuration.
+    None if clients may do everything, as ``access_of``, which makes the authorization of a request for the general
+    path. ``topic_meters``: None without metrics. ``fetch_max_bytes``, ``fetch_check_crcs``: of the configuration.
     """
 
     broker: AllParts
@@ -35,4 +36,5 @@ class LaneParts:
     fetch_check_crcs: bool
     clock_ms: Callable[[], int]
     authorizer: "StandardAuthorizer | None"
+    access_of: "Callable[[RequestContext], Access] | None"
     topic_meters: "TopicMeters | None"

@@ -43,6 +43,7 @@ from .surroundings import Surroundings
 
 if TYPE_CHECKING:
     from ..metadata.publisher.published import PublishedMetadata
+    from ..security.authorization.guard import Guard
     from ..security.tls.listeners import TlsListeners
     from .metrics import BrokerMetrics
 
@@ -155,6 +156,7 @@ def wire(
     )
     metering = None if metrics is None else metrics.metering
     for_handlers: AllParts = broker
+    guard = guard_of(config, broker, control)
     lanes: BrokerLanes | None = BrokerLanes(
         LaneParts(
             broker=broker,
@@ -167,6 +169,7 @@ def wire(
             fetch_check_crcs=broker.fetch_check_crcs,
             clock_ms=clock_ms,
             authorizer=broker.authorizer,
+            access_of=None if guard is None else guard.access_of,
             topic_meters=topic_meters,
         )
     )
@@ -176,7 +179,8 @@ def wire(
     if surroundings.intercept is not None:
         dispatcher.intercept(surroundings.intercept, surroundings.is_intercepting)
     role.route(broker, dispatcher)
-    guard_requests(config, broker, control, dispatcher)
+    if guard is not None:
+        dispatcher.guard(guard)
     if read_only is not None:
         dispatcher.override_handlers(read_only.handlers())
     limits = ClientLimits(broker, dispatcher)
@@ -213,11 +217,11 @@ def metrics_of(config: ServerConfig, metadata: "PublishedMetadata") -> "BrokerMe
     return BrokerMetrics(config, metadata)
 
 
-def guard_requests(config: ServerConfig, broker: Broker, control: ControlledBy, dispatcher: Dispatcher) -> None:
-    """Makes the dispatcher ask the authorizer, if the broker has one."""
+def guard_of(config: ServerConfig, broker: Broker, control: ControlledBy) -> "Guard | None":
+    """What asks the authorizer before each handler; None if the broker has no authorizer."""
     if broker.authorizer is None:
-        return
+        return None
     from ..security.authorization.guard import Guard
 
     creates_topics = config.get_boolean("auto.create.topics.enable")
-    dispatcher.guard(Guard(broker.authorizer, broker.metadata, creates_topics, control.ask_themselves))
+    return Guard(broker.authorizer, broker.metadata, creates_topics, control.ask_themselves)

@@ -15,7 +15,8 @@ LONG = 100_000
 METRICS = {"odradek.metrics.listener": "127.0.0.1:0"}
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:ANONYMOUS",
+    "super.users": "User:admin",
+    "allow.everyone.if.no.acl.found": "true",
 }
 VARIANTS: dict[str, Mapping[str, str]] = {
     "plain": {},

@@ -7,7 +7,7 @@ from typing import Any
 from odradek.protocol.apis.api_keys import api
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import decode_request_header, encode_request, response_header_version
-from odradek.protocol.errors import ProtocolError
+from odradek.protocol.errors import ErrorCode, ProtocolError
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.groups import (
     FindCoordinatorRequest,
@@ -26,11 +26,13 @@ from odradek.protocol.messages.metadata import (
 from odradek.protocol.messages.offsets import DeleteRecordsRequest, ListOffsetsRequest
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
+from odradek.protocol.messages.security import CreateAclsRequest, DeleteAclsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest, DeleteTopicsRequest
 from odradek.protocol.messages.transactions import EndTxnRequest, InitProducerIdRequest
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
+from odradek.protocol.security.acl import ANONYMOUS, AclOperation, AclPermission, AclResourceType, PatternType
 
 from .twins import NOW_MS, Twins
 
@@ -152,8 +154,8 @@ class Traffic:
     def _index(self) -> int:
         return self._random.choice((-1, PARTITIONS, 99)) if self._one_in(60) else self._random.randrange(PARTITIONS)
 
-    async def _learn_ids(self) -> None:
-        answer = await self._send(0, MetadataRequest(None), 12)
+    async def _learn_ids(self, connection: int = 0) -> None:
+        answer = await self._send(connection, MetadataRequest(None), 12)
         self._ids = {topic.name: topic.topic_id for topic in answer.topics}
 
     # Writing.
@@ -296,13 +298,18 @@ class Traffic:
         request.topics[0].partitions = [self._wanted("plain", 0)]
         await self._twins.send(connection, self._frame(request, version))
         other = CONNECTIONS + connection
+        if self._one_in(6):
+            await self._send(other, self._denial(), 3)  # without an authorizer it is refused
+        if self._one_in(6):
+            await self._create_again(other, "plain")
         for _ in range(self._random.randint(1, 3)):
             batch = encode_batch([Record(0, NOW_MS, None, bytes(self._random.choice((10, 200, 40_000))), [])])
             data = [ProduceRequest.PartitionProduceData(0, batch)]
             topic = ProduceRequest.TopicProduceData("plain", bytes(16), data)
             written = await self._send(other, ProduceRequest(None, 1, 30_000, [topic]), 9)
-            self._ends["plain", 0] = written.responses[0].partition_responses[0].base_offset + 1
-        assert await self._twins.ask(connection, b"") is not None
+            base_offset = written.responses[0].partition_responses[0].base_offset
+            self._ends["plain", 0] = max(self._ends.get(("plain", 0), 0), base_offset + 1)
+        assert await self._twins.ask(connection, b"", lines=False) is not None
 
     async def _list_offsets(self, connection: int) -> None:
         version = self._version(ListOffsetsRequest, 4)
@@ -320,7 +327,10 @@ class Traffic:
 
     async def _join(self, connection: int) -> None:
         if self._members:
-            await self._send(connection, LeaveGroupRequest(GROUP, self._members.pop(0)[0]), 2)
+            left = await self._send(connection, LeaveGroupRequest(GROUP, self._members[0][0]), 2)
+            if left.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
+                return
+            del self._members[0]
         protocol = JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
         request = JoinGroupRequest(GROUP, 300_000, 300_000, "", protocol_type="consumer", protocols=[protocol])
         answer = await self._send(connection, request, 7)
@@ -453,22 +463,47 @@ class Traffic:
         elif answers[0][4:8] != probe[8:12]:
             await self._twins.ask(connection, b"", 1)
 
+    def _denial(self) -> CreateAclsRequest:
+        """Denies this client something that a lane does."""
+        resource_type, name, operation = self._random.choice(
+            (
+                (AclResourceType.TOPIC, "plain", AclOperation.WRITE),
+                (AclResourceType.TOPIC, "plain", AclOperation.READ),
+                (AclResourceType.TOPIC, "stamped", AclOperation.DESCRIBE),
+                (AclResourceType.GROUP, GROUP, AclOperation.READ),
+                (AclResourceType.TRANSACTIONAL_ID, "pays", AclOperation.WRITE),
+            )
+        )
+        acl = CreateAclsRequest.AclCreation(
+            resource_type, name, PatternType.LITERAL, ANONYMOUS, "*", operation, AclPermission.DENY
+        )
+        return CreateAclsRequest([acl])
+
+    async def _create_again(self, connection: int, name: str) -> None:
+        """Deletes a topic and creates one of the same name."""
+        await self._send(connection, DeleteTopicsRequest(topic_names=[name]), 5)
+        config = CreateTopicsRequest.CreatableTopicConfig
+        configs = [config(*pair) for pair in CONFIGS[name].items()]
+        new = CreateTopicsRequest.CreatableTopic(name, PARTITIONS, 1, [], configs)
+        await self._send(connection, CreateTopicsRequest([new]), 5)
+        for index in range(PARTITIONS):
+            self._ends.pop((name, index), None)
+            for transactional_id in (None, "pays"):
+                self._sequences.pop((transactional_id, name, index), None)
+        await self._learn_ids(connection)
+
     async def _change(self, connection: int) -> None:
         """Changes what a lane has learned."""
-        kind = self._random.randrange(4)
-        if kind == 0:
-            name = self._random.choice(list(CONFIGS))
-            await self._send(connection, DeleteTopicsRequest(topic_names=[name]), 5)
-            config = CreateTopicsRequest.CreatableTopicConfig
-            new = CreateTopicsRequest.CreatableTopic(
-                name, PARTITIONS, 1, [], [config(*pair) for pair in CONFIGS[name].items()]
+        kind = self._random.randrange(6)
+        if kind == 4:
+            await self._send(connection, self._denial(), 3)
+        elif kind == 5:
+            everything = DeleteAclsRequest.DeleteAclsFilter(
+                AclResourceType.ANY, None, PatternType.ANY, None, None, 1, 1
             )
-            await self._send(connection, CreateTopicsRequest([new]), 5)
-            for index in range(PARTITIONS):
-                self._ends.pop((name, index), None)
-                for transactional_id in (None, "pays"):
-                    self._sequences.pop((transactional_id, name, index), None)
-            await self._learn_ids()
+            await self._send(connection, DeleteAclsRequest([everything]), 3)
+        elif kind == 0:
+            await self._create_again(connection, self._random.choice(list(CONFIGS)))
         elif kind == 1:
             name = self._random.choice(list(CONFIGS))
             partition = DeleteRecordsRequest.DeleteRecordsPartition(0, self._ends.get((name, 0), 0) // 2)

@@ -39,15 +39,17 @@ class Guard:
         self._metadata = metadata
         self._creates_topics = creates_topics
 
+    def access_of(self, context: RequestContext) -> RequestAuthorizer:
+        """The authorization of one request."""
+        return RequestAuthorizer(self._authorizer, self._metadata.image, context, self._creates_topics)
+
     def __call__(self, api_key: int, handle: Handler) -> Handler:
         """Returns a handler that runs the check of its API first. Raises KeyError for an API without a check: a bug."""
         check = None if api_key in self._ask_themselves else check_of(api_key)
         passes = None if check is None else passes_of(api_key)
 
         def guarded(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object] | None:
-            authorizer = context.access = RequestAuthorizer(
-                self._authorizer, self._metadata.image, context, self._creates_topics
-            )
+            authorizer = context.access = self.access_of(context)
             if check is None or (passes is not None and passes(authorizer, request)):
                 return handle(broker, request, context, reply)
             if context.in_slices:
