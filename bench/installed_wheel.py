@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from interpreters import fastest
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -26,7 +28,7 @@ def install_wheel(directory: Path) -> Path:
     )
     wheel = next(directory.glob("odradek-*.whl"))
     environment = directory / "venv"
-    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+    subprocess.run([fastest(), "-m", "venv", str(environment)], check=True)
     subprocess.run(
         [str(environment / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", str(wheel)], check=True
     )

@@ -5,12 +5,10 @@ interpreter; the load is raw frames, so that the time of a client does not count
 """
 
 import argparse
-import platform
 import select
 import socket
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from brokers import SAME_KEYS, stop, wait_until_it_answers
+from interpreters import describe
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages.fetch import FetchRequest
@@ -231,13 +230,6 @@ def serving(checkout: Path, directory: Path, keys: Sequence[str]) -> Iterator[tu
             stop(process)
 
 
-def interpreter() -> str:
-    """The interpreter, and whether it was built with profile-guided optimization, which makes up to 1.3 times."""
-    options = sysconfig.get_config_var("CONFIG_ARGS") or ""
-    optimized = "with" if "--enable-optimizations" in options else "without"
-    return f"{platform.python_implementation()} {platform.python_version()} {optimized} PGO"
-
-
 def measure(
     checkouts: dict[str, Path], connections: int, rounds: int, partitions: int, keys: Sequence[str], only: str
 ) -> dict[str, dict[str, float]]:
@@ -278,7 +270,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only the rows whose name has this text")
     arguments = parser.parse_args()
     checkouts = {"here": ROOT} | {one.name: one.resolve() for one in arguments.base}
-    print(interpreter(), flush=True)
+    print(describe(), flush=True)
     found = measure(
         checkouts,
         arguments.connections,

@@ -19,6 +19,7 @@ import workloads
 from brokers import Running
 from comparison_table import Samples, markdown, save, show
 from installed_wheel import install_wheel
+from interpreters import describe
 from support.kafka.java import kafka_libs
 
 ROOT = Path(__file__).parent.parent
@@ -74,6 +75,7 @@ def main() -> int:
         scratch = Path(place)
         task = progress.add_task("build and install the wheel", total=1 + 2 * arguments.rounds)
         executable = install_wheel(scratch / "wheel")
+        progress.console.print(describe(str(executable.parent / "python")))
         starters: dict[str, Starter] = {
             "odradek": lambda directory: brokers.odradek(executable, directory),
             "kafka": lambda directory: brokers.kafka(libs, directory),

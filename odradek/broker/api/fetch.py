@@ -225,8 +225,9 @@ def _wait(
 def _growing(read: FetchRead) -> list[Source]:
     """What notifies a waiting fetch: partitions (of their high watermarks), or for a follower leaders (of log ends)."""
     if read.follower is None:
-        return [one.partition for one in read.reads if one.partition is not None]
-    partitions = [one.partition for one in read.reads if not one.is_throttled] + [one.still for one in read.still]
+        return [partition_read.partition for partition_read in read.reads if partition_read.partition is not None]
+    partitions = [partition_read.partition for partition_read in read.reads if not partition_read.is_throttled]
+    partitions += [wanted.still for wanted in read.still]
     return [partition.leading for partition in partitions if partition is not None and partition.leading is not None]
 
 

@@ -231,7 +231,7 @@ def _partition(
     if version == 0:
         # Version 0 leaves unavailable replicas out of the lists and sets REPLICA_NOT_AVAILABLE.
         replicas = [replica for replica in replicas if image.endpoint(replica, listener)]
-        isr = [one for one in isr if image.endpoint(one, listener)]
+        isr = [replica for replica in isr if image.endpoint(replica, listener)]
     error = ErrorCode.NONE
     if image.endpoint(partition.leader, listener) is None:
         known = partition.leader in image.brokers

@@ -74,21 +74,23 @@ def fetch_response(
 
 def _count_copied(read: FetchRead) -> None:
     """Counts the bytes of records that a follower gets, for the leader's throttle. Kafka counts the whole answer."""
-    for one in read.reads:
-        size = one.records_bytes
-        if size and one.partition is not None and one.partition.leading is not None:
-            one.partition.leading.copied(size)
+    for partition_read in read.reads:
+        size = partition_read.records_bytes
+        if size and partition_read.partition is not None and partition_read.partition.leading is not None:
+            partition_read.partition.leading.copied(size)
 
 
 def name_leaders(image: MetadataImage, read: FetchRead, response: FetchResponse, listener_name: str) -> None:
     """Adds the current leader of each partition with an error of LEADER_ELSEWHERE, and its address (KIP-951)."""
     leaders = CurrentLeaders(image, listener_name)
-    for one in read.reads:
-        if one.data.error_code not in LEADER_ELSEWHERE:
+    for partition_read in read.reads:
+        if partition_read.data.error_code not in LEADER_ELSEWHERE:
             continue
-        partition = leaders.find(one.wanted.resolved_name, one.wanted.index)
+        partition = leaders.find(partition_read.wanted.resolved_name, partition_read.wanted.index)
         if partition is not None:
-            one.data.current_leader = FetchResponse.LeaderIdAndEpoch(partition.leader, partition.leader_epoch)
+            partition_read.data.current_leader = FetchResponse.LeaderIdAndEpoch(
+                partition.leader, partition.leader_epoch
+            )
     response.node_endpoints = [
         FetchResponse.NodeEndpoint(leader, at.host, at.port) for leader, at in leaders.endpoints.items()
     ]
@@ -96,6 +98,6 @@ def name_leaders(image: MetadataImage, read: FetchRead, response: FetchResponse,
 
 def _hide_storage_errors(read: FetchRead) -> None:
     """Gives old clients an error that they know and retry (maybeDownConvertStorageError)."""
-    for one in read.reads:
-        if one.data.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
-            one.data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    for partition_read in read.reads:
+        if partition_read.data.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
+            partition_read.data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -158,10 +158,10 @@ class ProduceWork:
         self._replicating: dict[int, PartitionProduceResponse] = {}
         yield from self._await_replicas()
         # Only now: setting a timer takes a while, and the followers need not wait for it.
-        if self._replicating or (self.acks == -1 and any(one[0].leading is not None for one in later)):
+        if self._replicating or (self.acks == -1 and any(partition.leading is not None for partition, *_ in later)):
             self._timer = wait_for_replicas(self._time_is_up)
-        for one in later:
-            self._append_later(one)
+        for batch in later:
+            self._append_later(batch)
             yield
         unsynced, self.unsynced = self.unsynced, []
         for start in range(0, len(unsynced), SYNCS_A_STEP):

@@ -266,7 +266,9 @@ class Exchange:
         if response.error_code:
             raise ProtocolError(self._limits.refused.format(code=response.error_code))
         self.versions.update((entry.api_key, (entry.min_version, entry.max_version)) for entry in response.api_keys)
-        self.finalized_features.update((one.name, one.max_version_level) for one in response.finalized_features)
+        self.finalized_features.update(
+            (feature.name, feature.max_version_level) for feature in response.finalized_features
+        )
 
     def _login(self, login: "ClientLogin", address: str, chance: float) -> Steps:
         from ..security.login_exchange import login_steps  # not without SASL
