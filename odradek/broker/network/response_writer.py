@@ -110,9 +110,15 @@ class ResponseWriter:
 
     def _was_gathered(self, parts: list[Part]) -> bool:
         """Gathers an answer that is small. Otherwise sends what was gathered before it, and returns False."""
+        assert self._gathered is not None
+        if len(parts) == 1 and isinstance(parts[0], bytes):  # nearly every answer
+            size = len(parts[0])
+            if self._gathered_bytes + size <= GATHERED_BYTES:
+                self._gathered.append(parts[0])
+                self._gathered_bytes += size
+                return True
         in_memory = [part for part in parts if isinstance(part, BYTES)]
         size = sum(map(len, in_memory))
-        assert self._gathered is not None
         if len(in_memory) < len(parts) or self._gathered_bytes + size > GATHERED_BYTES:
             self.flush()
             return False
