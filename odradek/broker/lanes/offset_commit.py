@@ -36,6 +36,8 @@ BY_ID_SINCE = 10
 MOST_PARTITIONS = 16
 MOST_KNOWN = 1024
 """The most requests that are known, each of some KB; then all are forgotten, since clients could fill the memory."""
+LONGEST_HEAD = 1024
+"""The bytes before the partitions of a request that is remembered: with the names of client, group and member."""
 PARTITION = Struct(">iqiBB")
 """Index, offset, leader epoch, the length of the metadata (null or empty), no tagged fields."""
 EMPTY = (b"\0\0", b"\1\0")
@@ -194,7 +196,7 @@ def _learn(route: Route, frame: memoryview, image: MetadataImage) -> KnownCommit
     topic = image.topics_by_id.get(asked.topic_id) if by_id else image.topics_by_name.get(asked.name)
     count = len(asked.partitions)
     head = len(frame) - len(END) - count * PARTITION.size - 1
-    if topic is None or head <= 8 or frame[head] != count + 1:
+    if topic is None or not 8 < head <= LONGEST_HEAD or frame[head] != count + 1:
         return None
     request.topics = []
     return KnownCommit(head, request, topic, image)

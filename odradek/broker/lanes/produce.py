@@ -37,6 +37,8 @@ FLEXIBLE_SINCE = 9
 BY_ID_SINCE = 13
 MOST_KNOWN = 4096
 """The most requests that are known; then all are forgotten, since clients could fill the memory."""
+LONGEST_HEAD = 512
+"""The bytes before the records of a request that is remembered: with the names of client, transaction and topic."""
 LENGTH = Struct(">i")
 NUMBERS = "qqq"
 """Of an answer: base offset, log append time, log start offset."""
@@ -193,8 +195,8 @@ class ProduceLane:
         start = end - len(tail) - length
         lengths = unsigned_varint(length + 1) if tail else LENGTH.pack(length)
         head = start - len(lengths)
-        if frame[head:start] != lengths or frame[start + length :] != tail:
-            return None  # tagged fields, or a length that is written with more bytes than needed
+        if head > LONGEST_HEAD or frame[head:start] != lengths or frame[start + length :] != tail:
+            return None  # a long client id, tagged fields, or a length that is written with more bytes than needed
         answer = template(only_part(route.encode(_response(topic, data.index), 0)), NUMBERS)
         if answer is None:
             return None
