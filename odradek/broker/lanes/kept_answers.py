@@ -23,10 +23,8 @@ from .parts import LaneParts
 
 LONGEST_FRAME = 1024
 """The bytes of a request that is remembered."""
-MOST_BYTES = 8 * 1024 * 1024
+MOST_BYTES = 2 * 1024 * 1024
 """The kept bytes of one version of an API."""
-SMALL_BYTES = 64 * 1024
-"""A larger answer is sent at the speed of its reader."""
 SIZE_AND_CORRELATION_ID = Struct(">iI")
 CORRELATION_ID = Struct(">4xI")
 

@@ -34,6 +34,8 @@ from .parts import LaneParts
 FLEXIBLE_SINCE = 8
 BY_ID_SINCE = 10
 MOST_PARTITIONS = 16
+MOST_BATCHES = 4
+"""The sets of partitions that are remembered for one request."""
 MOST_KNOWN = 1024
 """The most requests that are known, each of some KB; then all are forgotten, since clients could fill the memory."""
 LONGEST_HEAD = 1024
@@ -225,7 +227,7 @@ def _add_batch(route: Route, known: KnownCommit, indexes: tuple[int, ...]) -> Co
         topics=[OffsetCommitResponse.OffsetCommitResponseTopic(topic.name, topic.topic_id, answered)]
     )
     encoded = only_part(route.encode(response, 0))
-    if len(known.batches) >= MOST_PARTITIONS:
+    if len(known.batches) >= MOST_BATCHES:
         known.batches.clear()
     batch = known.batches[indexes] = CommitBatch(template, places, (encoded[:4], encoded[8:]))
     return batch
