@@ -1,8 +1,8 @@
-"""The lane of OffsetCommit (8): a member of a classic group commits up to 16 partitions of one topic.
+"""The lane of OffsetCommit (8): a member of a group commits up to 16 partitions of one topic.
 
 Versions: 8 and later. Serves commits without metadata whose record batch is durable as soon as it is appended: the
 partition of ``__consumer_offsets`` has no followers, and no configuration asks for syncs. Leaves to the general path:
-consumer groups, groups without members, compressed offsets, denied clients, and every error.
+groups without members, compressed offsets, denied clients, and every error.
 
 Owns: the requests that it knows, with their record batches. Source: ``api/offset_commit.py``,
 ``groups/offsets/commit.py``.
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from struct import Struct
 from struct import error as struct_error
 
-from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
 from odradek.protocol.records.batch import ATTRIBUTES_POSITION, BASE_TIMESTAMP_POSITION, CRC_POSITION, UINT32
@@ -21,9 +21,11 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
 from ..coordinator.batches import batch_of
+from ..coordinator.effects import SetTimer
 from ..dispatch.lane import Answering, only_part
 from ..dispatch.route import Lane, Route
 from ..groups.classic.group import GroupState
+from ..groups.consumer.registry import GroupRegistry
 from ..groups.offsets.commit import NO_RETENTION, validate_committer
 from ..groups.offsets.partition_offsets import NO_TIMESTAMP, CommittedOffset
 from ..groups.offsets.store import offset_commit_record
@@ -125,24 +127,20 @@ class OffsetCommitLane:
             return False
         request, topic = known.request, known.topic
         shard = parts.groups.ready_shard(request.group_id)
-        group = None if shard is None else shard.core.groups.classic.get(request.group_id)
-        member = None if group is None else group.members.get(request.member_id)
-        if shard is None or group is None or member is None or not shard.stores_at_once():
+        if shard is None or not shard.stores_at_once():
             return False
         now_ms = parts.clock_ms()
         try:
-            validate_committer(
-                group, request.member_id, request.group_instance_id, request.generation_id_or_member_epoch
-            )
             indexes = tuple([index for index, *_ in commits])
+            session_timer = self._session_timer(shard.core.groups, known, indexes)
             batch = known.batches.get(indexes) or _add_batch(self._route, known, indexes)
             if batch is None:
                 return False
             first_offset = shard.append_batch(batch.encoded([commit[1:3] for commit in commits], now_ms), now_ms)
         except KafkaError:
-            return False  # an append that raises has changed nothing: the general path finds the same error
-        if group.state in RENEWS:
-            shard.set_timer(member.session_timer)
+            return False  # nothing has changed, also by an append that raises: the general path finds the same error
+        if session_timer is not None:
+            shard.set_timer(session_timer)
         for record_offset, (index, offset, leader_epoch, _, _) in enumerate(commits, first_offset):
             committed = CommittedOffset(offset, leader_epoch, "", now_ms, NO_TIMESTAMP, topic.topic_id, record_offset)
             shard.core.offsets.put_committed(request.group_id, topic.name, index, committed)
@@ -150,6 +148,28 @@ class OffsetCommitLane:
         head, tail = batch.answer
         self._answering(connection, [b"".join((head, frame[CORRELATION_ID], tail))], len(commits))
         return True
+
+    def _session_timer(self, groups: GroupRegistry, known: KnownCommit, indexes: Sequence[int]) -> SetTimer | None:
+        """Raises KafkaError if the member may not commit. Returns the timer of its session if a commit renews that."""
+        request = known.request
+        epoch = request.generation_id_or_member_epoch
+        group = groups.classic.get(request.group_id)
+        if group is not None:
+            member = group.members.get(request.member_id)
+            if member is None:
+                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+            validate_committer(group, request.member_id, request.group_instance_id, epoch)
+            return member.session_timer if group.state in RENEWS else None
+        consumer_group = groups.consumer.get(request.group_id)
+        if consumer_group is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+        from ..groups.consumer.offset_validation import validate_commit  # not without a consumer group
+
+        check = validate_commit(consumer_group, request.member_id, epoch, self._route.version)
+        if check is not None:
+            for index in indexes:
+                check(known.topic.topic_id, index)
+        return None
 
     def _may_commit(self, connection: Connection, known: KnownCommit) -> bool:
         """Whether the client may read the group and the topic."""

@@ -8,6 +8,7 @@ from odradek.protocol.apis.api_keys import api
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import decode_request_header, encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode, ProtocolError
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.groups import (
     FindCoordinatorRequest,
@@ -38,6 +39,7 @@ from .twins import NOW_MS, Twins
 
 CONNECTIONS = 4
 GROUP = "readers"
+MODERN = "modern"
 CONFIGS = {
     "plain": {},
     "compacted": {"cleanup.policy": "compact"},
@@ -80,6 +82,7 @@ class Traffic:
         self._producers: dict[str | None, tuple[int, int]] = {}
         self._sequences: dict[tuple[str | None, str, int], int] = {}
         self._correlation_id = 0
+        self._modern_epoch = 0
         self._kinds: Sequence[tuple[Callable[[int], Any], int]] = (
             (self._produce, 40),
             (self._fetch, 30),
@@ -117,6 +120,7 @@ class Traffic:
                 answer = await self._send(0, InitProducerIdRequest(transactional_id, 60_000), 4)
             self._producers[transactional_id] = answer.producer_id, answer.producer_epoch
         await self._join(1)
+        await self._join_consumer_group()
 
     async def run(self, requests: int) -> None:
         """Sends about as many requests."""
@@ -342,6 +346,14 @@ class Traffic:
         if not self._one_in(4):
             await self._send(connection, SyncGroupRequest(GROUP, answer.generation_id, answer.member_id), 3)
 
+    async def _join_consumer_group(self) -> None:
+        """A member of a group of the new protocol (KIP-848)."""
+        request = ConsumerGroupHeartbeatRequest(MODERN, "modern-member", 0, rebalance_timeout_ms=300_000)
+        request.subscribed_topic_names, request.topic_partitions = ["plain", "stamped"], []
+        answer = await self._send(0, request, 1)
+        assert answer.error_code == 0, answer
+        self._modern_epoch = answer.member_epoch
+
     def _member(self) -> tuple[str, int]:
         member_id, generation = self._members.get(0, ("", -1))
         if self._one_in(20):
@@ -374,8 +386,11 @@ class Traffic:
             topics.append(OffsetCommitRequest.OffsetCommitRequestTopic("" if by_id else name, topic_id, partitions))
         if self._one_in(30):
             member_id, generation = "", -1
+        group = GROUP
+        if self._one_in(3):
+            group, member_id, generation = MODERN, "modern-member", self._modern_epoch + self._one_in(20)
         retention = -1 if version > 4 or not self._one_in(10) else 1_000
-        request = OffsetCommitRequest(GROUP, generation, member_id, retention_time_ms=retention, topics=topics)
+        request = OffsetCommitRequest(group, generation, member_id, retention_time_ms=retention, topics=topics)
         await self._send(connection, request, version)
 
     async def _fetch_offsets(self, connection: int) -> None:

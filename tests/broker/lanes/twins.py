@@ -214,6 +214,8 @@ async def twins(directory: Path, configs: Mapping[str, str], monkeypatch: Any) -
                 "offsets.topic.num.partitions": "1",
                 "transaction.state.log.num.partitions": "1",
                 "group.initial.rebalance.delay.ms": "0",
+                "group.consumer.max.session.timeout.ms": "3600000",
+                "group.consumer.session.timeout.ms": "3600000",
                 "log.cleaner.backoff.ms": "86400000",
                 **configs,
             }
