@@ -336,7 +336,7 @@ class Traffic:
                 return
             del self._members[0]
         protocol = JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
-        request = JoinGroupRequest(GROUP, 300_000, 300_000, "", protocol_type="consumer", protocols=[protocol])
+        request = JoinGroupRequest(GROUP, 80_000_000, 80_000_000, "", protocol_type="consumer", protocols=[protocol])
         answer = await self._send(connection, request, 7)
         request.member_id = answer.member_id
         answer = await self._send(connection, request, 7)

@@ -20,6 +20,17 @@ from odradek.broker.server.surroundings import Surroundings
 
 PATIENCE_S = 60
 CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+BACKGROUND = (
+    "group.consumer.max.session.timeout.ms",
+    "group.consumer.session.timeout.ms",
+    "group.max.session.timeout.ms",
+    "log.cleaner.backoff.ms",
+    "log.retention.check.interval.ms",
+    "offsets.retention.check.interval.ms",
+    "producer.id.expiration.check.interval.ms",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+)
+"""What happens after such a time would happen at different moments in the two brokers, so it does not happen."""
 ANOTHER = -1
 """A connection that no other request uses."""
 NOW_MS = 1_700_000_000_000
@@ -214,9 +225,7 @@ async def twins(directory: Path, configs: Mapping[str, str], monkeypatch: Any) -
                 "offsets.topic.num.partitions": "1",
                 "transaction.state.log.num.partitions": "1",
                 "group.initial.rebalance.delay.ms": "0",
-                "group.consumer.max.session.timeout.ms": "3600000",
-                "group.consumer.session.timeout.ms": "3600000",
-                "log.cleaner.backoff.ms": "86400000",
+                **dict.fromkeys(BACKGROUND, "86400000"),
                 **configs,
             }
             config = ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()], {})
