@@ -205,10 +205,11 @@ async def twins(directory: Path, configs: Mapping[str, str], monkeypatch: Any) -
     clock, served = [NOW_MS], [0]
     started: list[Twin] = []
 
+    real = random_ids._random_bytes
+
     def random_bytes() -> bytes:
         twin = _active[0]
-        assert twin is not None
-        return twin.random.randbytes(16)
+        return real() if twin is None else twin.random.randbytes(16)
 
     monkeypatch.setattr(random_ids, "_random_bytes", random_bytes)
     monkeypatch.setattr(lanes.BrokerLanes, "lane_of", _counting(lanes.BrokerLanes.lane_of, served))
