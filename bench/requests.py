@@ -33,6 +33,7 @@ from odradek.protocol.messages.groups import (
 from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest, MetadataResponse
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.messages.quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
@@ -155,6 +156,16 @@ def fetch(topic: str, topic_id: bytes, index: int, offset: int, version: int = 1
     return encode_request(request, version, 7, CLIENT_ID)
 
 
+def set_quotas(load: Load) -> None:
+    """Gives every client quotas that it does not exceed, so that its requests are charged."""
+    names = ("producer_byte_rate", "consumer_byte_rate", "request_percentage")
+    quotas = [AlterClientQuotasRequest.OpData(name, 1e12) for name in names]
+    entity = [AlterClientQuotasRequest.EntityData("client-id", None)]
+    entry = AlterClientQuotasRequest.EntryData(entity, quotas)
+    answer = load.ask(AlterClientQuotasRequest([entry]), 1, AlterClientQuotasResponse)
+    assert not any(entry.error_code for entry in answer.entries), answer
+
+
 def rows(load: Load, connections: int, partitions: int) -> Iterator[Row]:
     """The rows, after their topics and their group were made."""
     new = [CreateTopicsRequest.CreatableTopic(name, connections, 1) for name in ("written", "read")]
@@ -233,7 +244,13 @@ def serving(checkout: Path, directory: Path, keys: Sequence[str]) -> Iterator[tu
 
 
 def measure(
-    checkouts: dict[str, Path], connections: int, rounds: int, partitions: int, keys: Sequence[str], only: str
+    checkouts: dict[str, Path],
+    connections: int,
+    rounds: int,
+    partitions: int,
+    keys: Sequence[str],
+    only: str,
+    has_quotas: bool,
 ) -> dict[str, dict[str, float]]:
     """The least processor time in us of each row and checkout."""
     least: dict[str, dict[str, float]] = {}
@@ -245,6 +262,8 @@ def measure(
             load = Load(port, connections)
             stack.callback(load.close)
             begun[name] = pid, load
+            if has_quotas:
+                set_quotas(load)
         each = {name: list(rows(load, connections, partitions)) for name, (_, load) in begun.items()}
         for at in range(len(next(iter(each.values())))):
             for _ in range(rounds):
@@ -269,6 +288,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--partitions", type=int, default=0, help="for the row Metadata of all; 0: without it")
     parser.add_argument("--key", action="append", default=[], help="a config KEY=VALUE of all brokers")
+    parser.add_argument("--quotas", action="store_true", help="charge requests to quotas that none of them exceeds")
     parser.add_argument("--only", default="", help="only the rows whose name has this text")
     arguments = parser.parse_args()
     checkouts = {"here": ROOT} | {one.name: one.resolve() for one in arguments.base}
@@ -280,6 +300,7 @@ def main() -> int:
         arguments.partitions,
         arguments.key,
         arguments.only,
+        arguments.quotas,
     )
     show: Callable[[float], str] = "{:8.1f}".format
     for row, times in found.items():
