@@ -117,6 +117,8 @@ class Twins:
         self.without = without
         self._served = served
         self._clock = clock
+        self.compares_lines = True
+        """False while a request of an earlier :meth:`send` waits: it logs while either of them is asked."""
 
     @property
     def served(self) -> int:
@@ -132,17 +134,15 @@ class Twins:
             await twin.send(connection, data)
             await twin.settled(ANOTHER)  # both connections are read in one turn of the loop
 
-    async def ask(self, connection: int, data: bytes, answers: int = 1, *, lines: bool = True) -> list[bytes] | None:
-        """The answers of both. AssertionError if answers or log lines differ. ``lines``: whether to compare these: the
-        answer to a request of an earlier :meth:`send` is logged while either of them is asked.
-        """
+    async def ask(self, connection: int, data: bytes, answers: int = 1) -> list[bytes] | None:
+        """The answers of both. AssertionError if answers or log lines differ."""
         found = []
         for twin in (self.with_lanes, self.without):
             _active[0] = twin
             answered = await twin.ask(connection, data, answers)
             if not answers and answered is not None:
                 await twin.settled(connection)
-            found.append((answered, twin.lines[:] if lines else []))
+            found.append((answered, twin.lines[:] if self.compares_lines else []))
             twin.lines.clear()
         (ours, our_lines), (theirs, their_lines) = found
         assert ours == theirs, f"{data!r}: with lanes {ours!r}, without {theirs!r}"
