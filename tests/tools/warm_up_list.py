@@ -14,6 +14,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 from odradek.broker.dispatch.served import SERVED
+from odradek.broker.lanes.lanes import LANES
 from odradek.protocol.apis.api_keys import api
 
 ROOT = Path(__file__).parents[2]
@@ -104,7 +105,8 @@ def by_name() -> set[str]:
     handlers = {f"odradek.broker.api.{name}" for name in SERVED.values()}
     messages = {api(api_key).request_class().__module__ for api_key in SERVED}
     assignors = {f"odradek.broker.groups.consumer.assignors.{name}" for name in ("range", "uniform")}
-    return handlers | messages | assignors
+    lanes = {f"odradek.broker.lanes.{module}" for module, _ in LANES.values()}
+    return handlers | messages | assignors | lanes
 
 
 def _late(loaded: dict[str, Path]) -> set[str]:

@@ -50,22 +50,24 @@ TOPIC, TRANSACTIONAL_ID, WRITE = AclResourceType.TOPIC, AclResourceType.TRANSACT
 class KnownProduce:
     """A Produce request without its records. ``end``: where the length of the records begins."""
 
-    __slots__ = ("acks", "answer", "end", "partition", "partitions_version", "transactional_id")
+    __slots__ = ("acks", "answer", "end", "index", "topic", "topic_id", "transactional_id")
 
     def __init__(
         self,
         end: int,
         request: ProduceRequest,
         partition: Partition,
-        partitions_version: int,
         answer: Callable[..., bytes],
     ) -> None:
-        """``answer``: makes the answer of correlation id, base offset, log append time and log start offset."""
+        """``answer``: makes the answer of correlation id, base offset, log append time and log start offset. The
+        partition is looked up for each request: a deleted one must not be kept here with its log.
+        """
         self.end = end
         self.acks = request.acks
         self.transactional_id = request.transactional_id
-        self.partition = partition
-        self.partitions_version = partitions_version
+        self.topic = partition.topic
+        self.topic_id = partition.topic_id
+        self.index = partition.index
         self.answer = answer
 
 
@@ -81,6 +83,7 @@ class ProduceLane:
         "_answering",
         "_authorizer",
         "_clock_ms",
+        "_is_by_id",
         "_is_flexible",
         "_known",
         "_meters",
@@ -94,6 +97,7 @@ class ProduceLane:
         self._answering = answering
         self._authorizer = parts.authorizer
         self._clock_ms = parts.clock_ms
+        self._is_by_id = route.version >= BY_ID_SINCE
         self._is_flexible = route.version >= FLEXIBLE_SINCE
         self._known: dict[bytes, KnownProduce] = {}
         """By the bytes before the records, without the correlation id."""
@@ -107,12 +111,14 @@ class ProduceLane:
         """Answers a request (:class:`..dispatch.route.Lane`)."""
         at = connection.produced_head
         known = self._known.get(bytes(frame[8:at])) if at else None
-        if known is None or known.partitions_version != self._partitions.version:
+        if known is None:
             known = self._learn(frame)
             if known is None:
                 return False
             at = connection.produced_head = known.end
-        partition, acks = known.partition, known.acks
+        partition, acks = self._partitions.find(known.topic, known.index), known.acks
+        if partition is None or (self._is_by_id and partition.topic_id != known.topic_id):
+            return False
         records = self._records(frame, at)
         log = partition.open_log
         if (
@@ -202,7 +208,7 @@ class ProduceLane:
             return None
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        known = KnownProduce(head, request, partition, self._partitions.version, answer)
+        known = KnownProduce(head, request, partition, answer)
         self._known[bytes(frame[8:head])] = known
         return known
 

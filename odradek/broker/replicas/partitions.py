@@ -23,8 +23,6 @@ class Partitions:
     def __init__(self) -> None:
         self._by_topic: dict[str, dict[int, Partition]] = {}
         self._name_by_id: dict[bytes, str] = {}
-        self.version = 0
-        """Grows with each partition that is added or removed."""
         self._named_damage: set[tuple[str, int, str]] = set()
 
     def __iter__(self) -> Iterator[Partition]:
@@ -43,12 +41,10 @@ class Partitions:
         """Adds a partition to the served ones."""
         self._by_topic.setdefault(partition.topic, {})[partition.index] = partition
         self._name_by_id[partition.topic_id] = partition.topic
-        self.version += 1
 
     def remove_topic(self, topic: str) -> list[Partition]:
         """Stops serving a topic. Returns its partitions, whose waiters the caller notifies."""
         partitions = list(self._by_topic.pop(topic, {}).values())
-        self.version += 1
         if partitions:
             self._name_by_id.pop(partitions[0].topic_id, None)
         return partitions

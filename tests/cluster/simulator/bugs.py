@@ -60,10 +60,10 @@ def acknowledged_too_early() -> None:
 def shown_aborted() -> None:
     """Readers of committed records do not get the aborted transactions."""
 
-    def aborted_transactions(*_: Any) -> list[Any]:
+    def aborted_in_read(*_: Any) -> list[Any]:
         return []
 
-    replace(Log, "aborted_transactions", aborted_transactions)
+    replace(Log, "aborted_in_read", aborted_in_read)
 
 
 def epochs_forgotten() -> None:
