@@ -65,8 +65,8 @@ def throttle(cluster: OurCluster, node_id: int, rate: int) -> None:
     wanted = DescribeConfigsRequest.DescribeConfigsResource(4, str(node_id), [THROTTLE])
 
     def knows_it() -> bool:
-        [found] = asking.ask(DescribeConfigsRequest([wanted]), 1).results[0].configs
-        return str(found.value) == str(rate)
+        found = asking.ask(DescribeConfigsRequest([wanted]), 1).results[0].configs  # empty until it has been set
+        return [str(config.value) for config in found] == [str(rate)]
 
     eventually("the broker knows the limit", knows_it)
 
