@@ -2,7 +2,7 @@
 
 Versions: 12 and later. Serves requests with one partition, without a session or in a session of one partition, at once
 or after a wait for records. Leaves to the general path: followers, consumers with a rack, requests that open or close a
-session, aborted transactions, large reads, denied clients, and every error.
+session, aborted transactions, denied clients, and every error.
 
 Owns: the partitions that it knows. Source: ``api/fetch.py``.
 """
@@ -17,6 +17,7 @@ from odradek.protocol.codec.runtime import unsigned_varint
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
+from odradek.storage.log.read_result import FileRegion
 
 from ..api.fetch import answer_read
 from ..dispatch.lane import Answering, PostponedAnswering, Sending, only_part
@@ -56,7 +57,7 @@ READ_UNCOMMITTED = 0
 Asked = tuple[int, int, int, int, int, FetchSession | None, bytes, list[int]]
 """Correlation id, longest wait in ms, least and most bytes, isolation level, session, topic, and of the partition:
 index, leader epoch, fetch offset, last fetched epoch, log start offset, most bytes."""
-Read = tuple[bytes, tuple[int, int, int], bool]
+Read = tuple[bytes | FileRegion, tuple[int, int, int], bool]
 """Records; high watermark, last stable offset, log start offset; whether there is a list of aborted transactions."""
 SESSION_AT = 7
 """Where the session id begins after the correlation id: after tagged fields, throttle time and error code."""
@@ -108,12 +109,16 @@ class RecordsAnswer:
         self._fixed = len(encoded) - 4 - 1
         self.successes = successes
 
-    def parts(self, correlation_id: int, session_id: int, offsets: tuple[int, int, int], records: bytes) -> list[Part]:
+    def parts(
+        self, correlation_id: int, session_id: int, offsets: tuple[int, int, int], records: bytes | FileRegion
+    ) -> list[Part]:
         """The frame of an answer. ``offsets``: high watermark, last stable offset, log start offset."""
         length = unsigned_varint(len(records) + 1)
         size = self._fixed + len(length) + len(records)
         head = self._pack(size, correlation_id, self._head, session_id, self._middle, *offsets, self._rest)
-        return [b"".join((head, length, records, self._tail))]
+        if isinstance(records, bytes):
+            return [b"".join((head, length, records, self._tail))]
+        return [head + length, records, self._tail]
 
 
 def fetch_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane | None:
@@ -173,6 +178,7 @@ class FetchLane:
             in_session.resolved_name, in_session.still = name, None
             parts.fetch_sessions.advance(session, parts.clock_ms())
         if max_wait_ms > 0 and missing_bytes > 0:
+            _drop(read[0])
             want = in_session or SessionPartition(
                 topic if self._by_id else NO_TOPIC_ID,
                 "" if self._by_id else name,
@@ -240,7 +246,7 @@ class FetchLane:
         )
 
     def _read_generally(self, waiting: "WaitingFetch") -> None:
-        """The second read of a request whose partition has changed, or that gets much."""
+        """The second read of a request whose partition has changed, or that gets aborted transactions."""
         parts = self._parts
         context = RequestInService(
             waiting.connection,
@@ -392,12 +398,16 @@ def _read(
     if offset >= bound:
         return b"", (high_watermark, stable, start), is_committed
     data = log.read(offset, max_bytes, upper_bound_offset=bound, min_one_batch=True).data
-    if not isinstance(data, bytes):
-        data.close()
-        return None
     if is_committed and log.aborted_in_read(offset, len(data)):
+        _drop(data)
         return None
     return data, (high_watermark, stable, start), is_committed and len(data) > 0
+
+
+def _drop(records: bytes | FileRegion) -> None:
+    """Closes the region of a file that will not be sent."""
+    if isinstance(records, FileRegion):
+        records.close()
 
 
 def _records_answer(

@@ -170,7 +170,14 @@ class Traffic:
         count = 1 if random.random() < 0.7 else random.randint(1, 300 if self._one_in(20) else 5)
         key = None if random.random() < 0.5 else b"key"
         records = [
-            Record(at, now_ms, key, random.randbytes(random.choice((0, 10, 100, 130, 300))), []) for at in range(count)
+            Record(
+                at,
+                now_ms,
+                key,
+                random.randbytes(random.choice((0, 10, 100, 130, 300, 90_000 if self._one_in(20) else 20))),
+                [],
+            )
+            for at in range(count)
         ]
         kind = CompressionType.NONE if random.random() < 0.85 else CompressionType(random.randrange(5))
         more: dict[str, Any] = {}
@@ -308,7 +315,7 @@ class Traffic:
         if self._one_in(6):
             await self._create_again(other, "plain")
         for _ in range(self._random.randint(1, 3)):
-            batch = encode_batch([Record(0, NOW_MS, None, bytes(self._random.choice((10, 200, 40_000))), [])])
+            batch = encode_batch([Record(0, NOW_MS, None, bytes(self._random.choice((10, 200, 40_000, 300_000))), [])])
             data = [ProduceRequest.PartitionProduceData(0, batch)]
             topic = ProduceRequest.TopicProduceData("plain", bytes(16), data)
             written = await self._send(other, ProduceRequest(None, 1, 30_000, [topic]), 9)
