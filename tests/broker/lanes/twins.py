@@ -40,7 +40,6 @@ LOGGERS = (
     "odradek.broker.coordinator",
     "odradek.broker.dispatch",
     "odradek.broker.network",
-    "odradek.storage.log",
 )
 """The loggers of requests; lines of background work depend on the speed of the machine."""
 
