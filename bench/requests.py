@@ -79,7 +79,7 @@ class Load:
     def ask(self, message: Any, version: int, response: type[Any]) -> Any:
         """One request on the first connection; its decoded answer."""
         self.sockets[0].sendall(encode_request(message, version, 1, CLIENT_ID))
-        frame = _read(self.sockets[0], 1)
+        frame = _read(self.sockets[0])
         head = 8 + response_header_version(message.API_KEY, version)
         return decoder(response, version)(memoryview(frame), head)[0]
 
@@ -119,7 +119,7 @@ class Load:
         poll.close()
 
 
-def _read(connected: socket.socket, count: int) -> bytes:
+def _read(connected: socket.socket) -> bytes:
     data = b""
     while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "big"):
         got = connected.recv(1 << 20)

@@ -5,7 +5,6 @@ Serves requests without an error. An answer holds until the metadata or the vers
 Owns: the kept answers. Source: ``api/api_versions.py``, which makes them.
 """
 
-from struct import Struct
 from typing import Any
 
 from odradek.protocol.errors import ProtocolError
@@ -15,13 +14,12 @@ from ..dispatch.lane import Answering, only_part
 from ..dispatch.request import RequestContext
 from ..dispatch.route import Lane, Route
 from ..network.connection import Connection
-from .parts import LaneParts
+from .parts import LaneParts, remember
+from .template import FixedAnswer
 
 LONGEST_FRAME = 512
 MOST_KNOWN = 256
 """The most answers that are kept, of about 600 bytes each; then all are dropped, since clients may send any names."""
-CORRELATION_ID = Struct(">4xI")
-SIZE_AND_CORRELATION_ID = Struct(">iI")
 
 
 class _Identified(RequestContext):
@@ -35,13 +33,12 @@ class _Identified(RequestContext):
 
 
 class _Kept:
-    """An answer. ``body``: its bytes after the correlation id. ``software``: of the client; None before version 3."""
+    """An answer. ``software``: of the client; None before version 3."""
 
-    __slots__ = ("body", "client_id", "size", "software", "successes")
+    __slots__ = ("answer", "client_id", "software", "successes")
 
     def __init__(self, encoded: bytes, client_id: str | None, software: tuple[str, str] | None, successes: int) -> None:
-        self.size = int.from_bytes(encoded[:4], "big")
-        self.body = encoded[8:]
+        self.answer = FixedAnswer(encoded)
         self.client_id = client_id
         self.software = software
         self.successes = successes
@@ -65,11 +62,10 @@ def api_versions_lane(parts: LaneParts, route: Route, answering: Answering) -> L
         handle(broker, request, context, answers.append)
         if answers[0].error_code:
             return None
-        if len(kept) >= MOST_KNOWN:
-            kept.clear()
         encoded = only_part(route.encode(answers[0], 0))
         successes, _ = answering.count(answers[0])
-        found = kept[bytes(frame[8:])] = _Kept(encoded, client_id, getattr(context, "software", None), successes)
+        found = _Kept(encoded, client_id, getattr(context, "software", None), successes)
+        remember(kept, bytes(frame[8:]), found, MOST_KNOWN)
         return found
 
     def serve(connection: Connection, frame: memoryview) -> bool:
@@ -86,9 +82,7 @@ def api_versions_lane(parts: LaneParts, route: Route, answering: Answering) -> L
         if known.software is not None:
             connection.software = known.software
         connection.client_id, connection.is_known = known.client_id, True
-        (correlation_id,) = CORRELATION_ID.unpack_from(frame)
-        head = SIZE_AND_CORRELATION_ID.pack(known.size, correlation_id)
-        answering(connection, [head + known.body], known.successes)
+        answering(connection, [known.answer.encoded(frame)], known.successes)
         return True
 
     return serve

@@ -30,7 +30,7 @@ from ..fetch.wait import FetchWait
 from ..network.connection import Connection
 from ..network.response_writer import Part
 from ..replicas.partition import Partition
-from .parts import LaneParts
+from .parts import LaneParts, remember
 from .template import marks
 
 OLDEST = 12
@@ -141,7 +141,7 @@ class FetchLane:
         self._nothing = NothingAnswer(only_part(route.encode(FetchResponse(), 0)), answering.count(FetchResponse())[0])
 
     def serve(self, connection: Connection, frame: memoryview) -> bool:
-        """Answers a request now or when there are records (:class:`..dispatch.lane.Lane`)."""
+        """Answers a request now or when there are records (:data:`..dispatch.route.Lane`)."""
         asked = self._asked(frame)
         if asked is None:
             return False
@@ -202,7 +202,7 @@ class FetchLane:
         correlation_id: int,
         session: FetchSession | None,
         in_session: SessionPartition | None,
-        known: "KnownPartition",
+        known: KnownPartition,
         read: Read,
     ) -> None:
         """Sends what was read. ``in_session``: the partition of ``session``."""
@@ -275,8 +275,7 @@ class FetchLane:
         return self._answering.postponed()
 
     def _may_read(self, connection: Connection, topic: str) -> bool:
-        authorizer = self._parts.authorizer
-        return authorizer is None or authorizer.allows(connection.principal, connection.client_host, READ, TOPIC, topic)
+        return self._parts.may(connection, READ, TOPIC, topic)
 
     def _asked(self, frame: memoryview) -> Asked | None:
         """What a request asks for; None if this lane does not serve it."""
@@ -324,17 +323,16 @@ class FetchLane:
             return None
         return correlation_id, max_wait_ms, min_bytes, max_bytes, isolation, session, topic, wanted
 
-    def _learn(self, topic: bytes, index: int) -> "KnownPartition | None":
+    def _learn(self, topic: bytes, index: int) -> KnownPartition | None:
         partitions, by_id = self._parts.partitions, self._by_id
         name = partitions.topic_name(topic) if by_id else str(topic, "utf-8", "replace")
         if not name or partitions.find(name, index) is None:
             return None
-        if len(self._known) >= MOST_KNOWN:
-            self._known.clear()
         topic_id, asked_name = (topic, "") if by_id else (NO_TOPIC_ID, name)
         plain = _records_answer(self._route, self._answering, topic_id, asked_name, index, None)
         committed = _records_answer(self._route, self._answering, topic_id, asked_name, index, [])
-        found = self._known[topic, index] = KnownPartition(name, plain, committed)
+        found = KnownPartition(name, plain, committed)
+        remember(self._known, (topic, index), found, MOST_KNOWN)
         return found
 
 

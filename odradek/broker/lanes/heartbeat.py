@@ -14,21 +14,20 @@ from ..dispatch.lane import Answering, only_part
 from ..dispatch.route import Lane, Route
 from ..groups.classic.group import GroupState
 from ..network.connection import Connection
-from .parts import LaneParts
+from .parts import LaneParts, remember
+from .template import FixedAnswer
 
 MOST_KNOWN = 4096
 """The most requests that are known; then all are forgotten, since clients could fill the memory."""
 LONGEST_FRAME = 512
-CORRELATION_ID = slice(4, 8)
 PREPARING, DEAD = GroupState.PREPARING_REBALANCE, GroupState.DEAD
 
 
 def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane:
     """The lane of one version."""
-    groups, authorizer = parts.groups, parts.authorizer
+    groups = parts.groups
     known: dict[bytes, HeartbeatRequest] = {}
-    encoded = only_part(route.encode(HeartbeatResponse(), 0))
-    head, tail = encoded[:4], encoded[8:]
+    answer = FixedAnswer(only_part(route.encode(HeartbeatResponse(), 0)))
 
     def learn(frame: memoryview) -> HeartbeatRequest | None:
         try:
@@ -37,21 +36,14 @@ def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane
             return None
         if not request.group_id:
             return None
-        if len(known) >= MOST_KNOWN:
-            known.clear()
-        known[bytes(frame[8:])] = request
+        remember(known, bytes(frame[8:]), request, MOST_KNOWN)
         return request
 
     def serve(connection: Connection, frame: memoryview) -> bool:
         if len(frame) > LONGEST_FRAME:
             return False
         request = known.get(bytes(frame[8:])) or learn(frame)
-        if request is None or (
-            authorizer is not None
-            and not authorizer.allows(
-                connection.principal, connection.client_host, AclOperation.READ, AclResourceType.GROUP, request.group_id
-            )
-        ):
+        if request is None or not parts.may(connection, AclOperation.READ, AclResourceType.GROUP, request.group_id):
             return False
         shard = groups.ready_shard(request.group_id)
         group = None if shard is None else shard.core.groups.classic.get(request.group_id)
@@ -61,7 +53,7 @@ def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane
         if member is None or request.group_instance_id is not None or request.generation_id != group.generation_id:
             return False
         shard.set_timer(member.session_timer)
-        answering(connection, [b"".join((head, frame[CORRELATION_ID], tail))])
+        answering(connection, [answer.encoded(frame)])
         return True
 
     return serve

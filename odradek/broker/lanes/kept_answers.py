@@ -10,7 +10,6 @@ Owns: the kept answers. Source: ``KRaftMetadataCache``; the bytes are ours.
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from struct import Struct
 from typing import Any
 
 from odradek.protocol.apis.api_keys import ApiKey
@@ -20,13 +19,12 @@ from ..dispatch.route import Keep, Lane, Route
 from ..metadata.image.image import MetadataImage
 from ..network.connection import Connection
 from .parts import LaneParts
+from .template import FixedAnswer
 
 LONGEST_FRAME = 1024
 """The bytes of a request that is remembered."""
 MOST_BYTES = 2 * 1024 * 1024
 """The kept bytes of one version of an API."""
-SIZE_AND_CORRELATION_ID = Struct(">iI")
-CORRELATION_ID = Struct(">4xI")
 
 
 error_code_of = attrgetter("error_code")
@@ -58,13 +56,12 @@ MAY_BE_KEPT: dict[int, Callable[[Any], bool]] = {
 
 
 class KeptAnswer:
-    """The bytes of an answer after its correlation id, and how many of its error codes are 0 and are not."""
+    """An answer, and how many of its error codes are 0 and are not."""
 
-    __slots__ = ("body", "failures", "size", "successes")
+    __slots__ = ("answer", "failures", "successes")
 
     def __init__(self, encoded: bytes, successes: int, failures: dict[int, int]) -> None:
-        self.size = int.from_bytes(encoded[:4], "big")
-        self.body = encoded[8:]
+        self.answer = FixedAnswer(encoded)
         self.successes = successes
         self.failures = failures
 
@@ -90,9 +87,7 @@ def keeping_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane:
             valid_for, kept_bytes = (image, rules), 0
         known = kept.get(key)
         if known is not None:
-            (correlation_id,) = CORRELATION_ID.unpack_from(frame)
-            head = SIZE_AND_CORRELATION_ID.pack(known.size, correlation_id)
-            answering(connection, [head, known.body], known.successes, known.failures)
+            answering(connection, [*known.answer.parts(frame)], known.successes, known.failures)
             return True
         began_with = valid_for
 

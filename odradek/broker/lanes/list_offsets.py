@@ -7,7 +7,6 @@ Owns: the requests that it knows, by their bytes. Source: ``api/list_offsets.py`
 """
 
 from collections.abc import Callable
-from struct import Struct
 
 from odradek.protocol.errors import KafkaError, ProtocolError
 from odradek.protocol.messages.offsets import ListOffsetsResponse
@@ -18,13 +17,12 @@ from ..dispatch.lane import Answering, only_part
 from ..dispatch.route import Lane, Route
 from ..fetch.partition_read import READ_COMMITTED
 from ..network.connection import Connection
-from .parts import LaneParts
+from .parts import LaneParts, remember
 from .template import marks, template
 
 MOST_KNOWN = 1024
 """The most requests that are known; then all are forgotten, since clients could fill the memory."""
 LONGEST_FRAME = 512
-CORRELATION_ID = Struct(">4xI")
 NUMBERS = "qi"
 """Of an answer: offset and leader epoch."""
 
@@ -43,7 +41,7 @@ class KnownListOffsets:
         is_committed: bool,
         answer: Callable[..., bytes],
     ) -> None:
-        """``answer``: makes the answer of correlation id, offset and leader epoch."""
+        """``answer``: makes the answer of the frame, offset and leader epoch."""
         self.topic = topic
         self.index = index
         self.leader_epoch = leader_epoch
@@ -56,15 +54,13 @@ def list_offsets_lane(parts: LaneParts, route: Route, answering: Answering) -> L
     """The lane of one version."""
     if route.version < LEADER_EPOCH_SINCE:
         return None
-    partitions, authorizer = parts.partitions, parts.authorizer
+    partitions = parts.partitions
     known_requests: dict[bytes, KnownListOffsets] = {}
 
     def learn(frame: memoryview) -> KnownListOffsets | None:
         found = _learn(route, frame)
         if found is not None:
-            if len(known_requests) >= MOST_KNOWN:
-                known_requests.clear()
-            known_requests[bytes(frame[8:])] = found
+            remember(known_requests, bytes(frame[8:]), found, MOST_KNOWN)
         return found
 
     def serve(connection: Connection, frame: memoryview) -> bool:
@@ -74,11 +70,7 @@ def list_offsets_lane(parts: LaneParts, route: Route, answering: Answering) -> L
         if known is None:
             return False
         partition = partitions.find(known.topic, known.index)
-        if partition is None:
-            return False
-        if authorizer is not None and not authorizer.allows(
-            connection.principal, connection.client_host, AclOperation.DESCRIBE, AclResourceType.TOPIC, known.topic
-        ):
+        if partition is None or not parts.may(connection, AclOperation.DESCRIBE, AclResourceType.TOPIC, known.topic):
             return False
         try:
             partition.check_leader_epoch(known.leader_epoch)
@@ -93,8 +85,7 @@ def list_offsets_lane(parts: LaneParts, route: Route, answering: Answering) -> L
         else:
             offset = offsets.last_stable_offset if known.is_committed else offsets.high_watermark
             epoch = partition.leader_epoch
-        (correlation_id,) = CORRELATION_ID.unpack_from(frame)
-        answering(connection, [known.answer(correlation_id, offset, epoch)], 1)
+        answering(connection, [known.answer(frame, offset, epoch)])
         return True
 
     return serve

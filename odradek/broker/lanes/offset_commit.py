@@ -31,7 +31,8 @@ from ..groups.offsets.partition_offsets import NO_TIMESTAMP, CommittedOffset
 from ..groups.offsets.store import offset_commit_record
 from ..metadata.image.image import MetadataImage, TopicImage
 from ..network.connection import Connection
-from .parts import LaneParts
+from .parts import LaneParts, remember
+from .template import FixedAnswer
 
 FLEXIBLE_SINCE = 8
 BY_ID_SINCE = 10
@@ -48,7 +49,6 @@ EMPTY = (b"\0\0", b"\1\0")
 """Metadata and tagged fields of a partition."""
 END = b"\0\0"
 """No tagged fields of topic and request."""
-CORRELATION_ID = slice(4, 8)
 TIMES = Struct(">qq")
 OFFSET_AND_EPOCH = Struct(">qi")
 TIME = Struct(">q")
@@ -61,11 +61,11 @@ RENEWS = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
 
 
 class CommitBatch:
-    """The record batch of a commit, with the places of its numbers, and the answer around the correlation id."""
+    """The record batch of a commit, with the places of its numbers, and the answer."""
 
     __slots__ = ("_places", "_template", "answer")
 
-    def __init__(self, template: bytes, places: Sequence[int], answer: tuple[bytes, bytes]) -> None:
+    def __init__(self, template: bytes, places: Sequence[int], answer: FixedAnswer) -> None:
         """``places``: of the offset of each record."""
         self._template = template
         self._places = places
@@ -145,8 +145,7 @@ class OffsetCommitLane:
             committed = CommittedOffset(offset, leader_epoch, "", now_ms, NO_TIMESTAMP, topic.topic_id, record_offset)
             shard.core.offsets.put_committed(request.group_id, topic.name, index, committed)
         shard.core.groups.counts.offset_commits += len(commits)
-        head, tail = batch.answer
-        self._answering(connection, [b"".join((head, frame[CORRELATION_ID], tail))], len(commits))
+        self._answering(connection, [batch.answer.encoded(frame)], len(commits))
         return True
 
     def _session_timer(self, groups: GroupRegistry, known: KnownCommit, indexes: Sequence[int]) -> SetTimer | None:
@@ -173,20 +172,15 @@ class OffsetCommitLane:
 
     def _may_commit(self, connection: Connection, known: KnownCommit) -> bool:
         """Whether the client may read the group and the topic."""
-        authorizer = self._parts.authorizer
-        if authorizer is None:
-            return True
-        principal, host = connection.principal, connection.client_host
-        return authorizer.allows(
-            principal, host, AclOperation.READ, AclResourceType.GROUP, known.request.group_id
-        ) and authorizer.allows(principal, host, AclOperation.READ, AclResourceType.TOPIC, known.topic.name)
+        may, read = self._parts.may, AclOperation.READ
+        return may(connection, read, AclResourceType.GROUP, known.request.group_id) and may(
+            connection, read, AclResourceType.TOPIC, known.topic.name
+        )
 
     def _learn(self, frame: memoryview) -> KnownCommit | None:
         found = _learn(self._route, frame, self._parts.metadata.image)
         if found is not None:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            self._known[bytes(frame[8 : found.end])] = found
+            remember(self._known, bytes(frame[8 : found.end]), found, MOST_KNOWN)
         return found
 
 
@@ -246,8 +240,7 @@ def _add_batch(route: Route, known: KnownCommit, indexes: tuple[int, ...]) -> Co
     response = OffsetCommitResponse(
         topics=[OffsetCommitResponse.OffsetCommitResponseTopic(topic.name, topic.topic_id, answered)]
     )
-    encoded = only_part(route.encode(response, 0))
-    if len(known.batches) >= MOST_BATCHES:
-        known.batches.clear()
-    batch = known.batches[indexes] = CommitBatch(template, places, (encoded[:4], encoded[8:]))
+    answer = FixedAnswer(only_part(route.encode(response, 0)))
+    batch = CommitBatch(template, places, answer)
+    remember(known.batches, indexes, batch, MOST_BATCHES)
     return batch

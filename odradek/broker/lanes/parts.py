@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from odradek.protocol.security.acl import AclOperation, AclResourceType
 
 from ..api.parts import AllParts
 from ..dispatch.request import Access, RequestContext
 from ..fetch.session import FetchSessionCache
 from ..groups.coordinator import GroupCoordinator
 from ..metadata.publisher.published import PublishedMetadata
+from ..network.connection import Connection
 from ..replicas.partitions import Partitions
 from ..timers.loop_timers import LoopTimers
 
@@ -38,3 +41,21 @@ class LaneParts:
     authorizer: "StandardAuthorizer | None"
     access_of: "Callable[[RequestContext], Access] | None"
     topic_meters: "TopicMeters | None"
+
+    def may(self, connection: Connection, operation: AclOperation, resource_type: AclResourceType, name: str) -> bool:
+        """Whether a client may do an operation on a resource. A denial is not logged: the general path does that."""
+        authorizer = self.authorizer
+        return authorizer is None or authorizer.allows(
+            connection.principal, connection.client_host, operation, resource_type, name
+        )
+
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+def remember(known: dict[Key, Value], key: Key, value: Value, most: int) -> None:
+    """Remembers a request. If there are ``most`` already, all are forgotten: clients could fill the memory."""
+    if len(known) >= most:
+        known.clear()
+    known[key] = value

@@ -29,7 +29,7 @@ from ..network.response_writer import Part
 from ..produce.acceptance import PartitionData, TopicData
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
-from .parts import LaneParts
+from .parts import LaneParts, remember
 from .template import marks, template
 
 OLDEST = 3
@@ -42,7 +42,6 @@ LONGEST_HEAD = 512
 LENGTH = Struct(">i")
 NUMBERS = "qqq"
 """Of an answer: base offset, log append time, log start offset."""
-CORRELATION_ID = Struct(">4xI")
 CLIENT = AppendOrigin.CLIENT
 TOPIC, TRANSACTIONAL_ID, WRITE = AclResourceType.TOPIC, AclResourceType.TRANSACTIONAL_ID, AclOperation.WRITE
 
@@ -59,7 +58,7 @@ class KnownProduce:
         partition: Partition,
         answer: Callable[..., bytes],
     ) -> None:
-        """``answer``: makes the answer of correlation id, base offset, log append time and log start offset. The
+        """``answer``: makes the answer of the frame, base offset, log append time and log start offset. The
         partition is looked up for each request: a deleted one must not be kept here with its log.
         """
         self.end = end
@@ -81,13 +80,13 @@ class ProduceLane:
 
     __slots__ = (
         "_answering",
-        "_authorizer",
         "_clock_ms",
         "_is_by_id",
         "_is_flexible",
         "_known",
         "_meters",
         "_partitions",
+        "_parts",
         "_route",
         "_tail",
         "_version",
@@ -95,7 +94,7 @@ class ProduceLane:
 
     def __init__(self, parts: LaneParts, route: Route, answering: Answering) -> None:
         self._answering = answering
-        self._authorizer = parts.authorizer
+        self._parts = parts
         self._clock_ms = parts.clock_ms
         self._is_by_id = route.version >= BY_ID_SINCE
         self._is_flexible = route.version >= FLEXIBLE_SINCE
@@ -130,10 +129,7 @@ class ProduceLane:
             or (acks == -1 and partition.leading is not None)
         ):
             return False
-        authorizer = self._authorizer
-        if authorizer is not None and not authorizer.allows(
-            connection.principal, connection.client_host, WRITE, TOPIC, partition.topic
-        ):
+        if not self._parts.may(connection, WRITE, TOPIC, partition.topic):
             return False
         try:
             header = read_produced_header(records, self._version)
@@ -149,8 +145,7 @@ class ProduceLane:
             self._meters.appended(partition.topic, len(records), last_offset - base_offset + 1)
         answer: list[Part] | None = None
         if acks:
-            (correlation_id,) = CORRELATION_ID.unpack_from(frame)
-            answer = [known.answer(correlation_id, base_offset, append_time_ms, log_start_offset)]
+            answer = [known.answer(frame, base_offset, append_time_ms, log_start_offset)]
         self._answering(connection, answer)
         partition.notify_when_seen(last_offset + 1, size)
         return True
@@ -182,9 +177,7 @@ class ProduceLane:
             header.producer_id, header.producer_epoch
         ):
             return False
-        return self._authorizer is None or self._authorizer.allows(
-            connection.principal, connection.client_host, WRITE, TRANSACTIONAL_ID, transactional_id
-        )
+        return self._parts.may(connection, WRITE, TRANSACTIONAL_ID, transactional_id)
 
     def _learn(self, frame: memoryview) -> KnownProduce | None:
         """What the lane needs to know of a request; None if it does not serve such requests."""
@@ -206,10 +199,8 @@ class ProduceLane:
         answer = template(only_part(route.encode(_response(topic, data.index), 0)), NUMBERS)
         if answer is None:
             return None
-        if len(self._known) >= MOST_KNOWN:
-            self._known.clear()
         known = KnownProduce(head, request, partition, answer)
-        self._known[bytes(frame[8:head])] = known
+        remember(self._known, bytes(frame[8:head]), known, MOST_KNOWN)
         return known
 
 
