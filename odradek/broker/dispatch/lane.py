@@ -19,6 +19,7 @@ from .route import Keep, Lane, Route
 if TYPE_CHECKING:
     from ..metrics.error_plan import CountErrors
     from ..metrics.request_meters import ApiMeter
+    from ..metrics.waits import Times
     from ..network.waiting import Waiting
 
 NO_FAILURES: dict[int, int] = {}
@@ -85,10 +86,7 @@ class SentAnswers:
         failures: dict[int, int] = NO_FAILURES,
     ) -> None:
         """Sends an answer."""
-        if parts is None or len(parts) == 1:
-            connection.answered(parts)
-        else:
-            _send(connection, parts)
+        _send(connection, parts)
 
     def postponed(self) -> "SentAnswers":
         """Itself: nothing is measured."""
@@ -102,17 +100,17 @@ class SentAnswers:
         return 0, NO_FAILURES
 
 
-class CountedAnswers:
-    """Sends answers and counts them, as :func:`.metering.answer_counter` does on the general path."""
+class _CountedSending:
+    """Counts an answer and sends it. ``begun_ns``: when its request began, in ns of ``perf_counter_ns``."""
 
-    __slots__ = ("_begun_ns", "_count_errors", "_meter", "_waiting")
+    __slots__ = ("_begun_ns", "_meter", "_times", "_waiting")
 
-    def __init__(self, meter: "ApiMeter", count_errors: "CountErrors", waiting: "Waiting") -> None:
+    def __init__(self, meter: "ApiMeter", times: "Times", waiting: "Waiting", begun_ns: int) -> None:
+        """``times``: the histogram of such answers."""
         self._meter = meter
-        self._count_errors = count_errors
+        self._times = times
         self._waiting = waiting
-        self._begun_ns = 0
-        """When the request began that the lane serves now, in ns of ``perf_counter_ns``."""
+        self._begun_ns = begun_ns
 
     def __call__(
         self,
@@ -122,19 +120,32 @@ class CountedAnswers:
         failures: dict[int, int] = NO_FAILURES,
     ) -> None:
         """Counts an answer and sends it."""
-        meter = self._meter
+        meter, times = self._meter, self._times
         ns = perf_counter_ns() - self._begun_ns
-        served = meter.served
-        served.ns += ns
-        served.buckets[(ns // 1000).bit_length()] += 1  # Times.note, without its call
+        times.ns += ns
+        times.buckets[(ns // 1000).bit_length()] += 1  # Times.note, without its call
         self._waiting.answering = meter
-        _count(meter, parts, successes, failures)
+        if parts is not None:
+            meter.response_bytes += sum(map(len, parts))
+            meter.successes += successes
+            for code, count in failures.items():
+                meter.failures[code] = meter.failures.get(code, 0) + count
         _send(connection, parts)
+
+
+class CountedAnswers(_CountedSending):
+    """Sends answers and counts them, as :func:`.metering.answer_counter` does on the general path."""
+
+    __slots__ = ("_count_errors",)
+
+    def __init__(self, meter: "ApiMeter", count_errors: "CountErrors", waiting: "Waiting") -> None:
+        super().__init__(meter, meter.served, waiting, 0)
+        self._count_errors = count_errors
 
     def postponed(self) -> "CountedLater":
         """Notes that the lane has returned before the answer (:func:`.metering.return_counter`)."""
         self._meter.worked.note(perf_counter_ns() - self._begun_ns)
-        return CountedLater(self._meter, self._waiting, self._begun_ns)
+        return CountedLater(self._meter, self._meter.answered, self._waiting, self._begun_ns)
 
     def count(self, response: Any) -> tuple[int, dict[int, int]]:
         """The error codes in a response."""
@@ -152,41 +163,14 @@ class CountedAnswers:
         return serve
 
 
-class CountedLater:
+class CountedLater(_CountedSending):
     """Sends one answer that has waited, and counts it."""
 
-    __slots__ = ("_begun_ns", "_meter", "_waiting")
-
-    def __init__(self, meter: "ApiMeter", waiting: "Waiting", begun_ns: int) -> None:
-        self._meter = meter
-        self._waiting = waiting
-        self._begun_ns = begun_ns
-
-    def __call__(
-        self,
-        connection: Connection,
-        parts: list[Part] | None,
-        successes: int = 1,
-        failures: dict[int, int] = NO_FAILURES,
-    ) -> None:
-        """Counts an answer and sends it."""
-        meter = self._meter
-        meter.answered.note(perf_counter_ns() - self._begun_ns)
-        self._waiting.answering = meter
-        _count(meter, parts, successes, failures)
-        _send(connection, parts)
+    __slots__ = ()
 
     def hand_over(self, context: RequestInService) -> None:
         """Lets the general path count the answer: the context's handler has returned before it."""
         context.begun_ns = -self._begun_ns
-
-
-def _count(meter: "ApiMeter", parts: list[Part] | None, successes: int, failures: dict[int, int]) -> None:
-    if parts is not None:
-        meter.response_bytes += sum(map(len, parts))
-        meter.successes += successes
-        for code, count in failures.items():
-            meter.failures[code] = meter.failures.get(code, 0) + count
 
 
 def unless(is_intercepting: Callable[[], bool], lane: Lane) -> Lane:

@@ -157,24 +157,21 @@ def wire(
     metering = None if metrics is None else metrics.metering
     for_handlers: AllParts = broker
     guard = guard_of(config, broker, control)
-    lanes: BrokerLanes | None = BrokerLanes(
-        LaneParts(
-            broker=broker,
-            metadata=metadata,
-            partitions=partitions,
-            groups=coordinators.groups,
-            fetch_sessions=broker.fetch_sessions,
-            timers=timers,
-            fetch_max_bytes=broker.fetch_max_bytes,
-            fetch_check_crcs=broker.fetch_check_crcs,
-            clock_ms=clock_ms,
-            authorizer=broker.authorizer,
-            access_of=None if guard is None else guard.access_of,
-            topic_meters=topic_meters,
-        )
+    lane_parts = LaneParts(
+        broker=broker,
+        metadata=metadata,
+        partitions=partitions,
+        groups=coordinators.groups,
+        fetch_sessions=broker.fetch_sessions,
+        timers=timers,
+        fetch_max_bytes=broker.fetch_max_bytes,
+        fetch_check_crcs=broker.fetch_check_crcs,
+        clock_ms=clock_ms,
+        authorizer=broker.authorizer,
+        access_of=None if guard is None else guard.access_of,
+        topic_meters=topic_meters,
     )
-    if not config.get_boolean("odradek.request.lanes.enable"):
-        lanes = None
+    lanes = BrokerLanes(lane_parts) if config.get_boolean("odradek.request.lanes.enable") else None
     dispatcher = Dispatcher(for_handlers, timers.time_s, configs.current, clock_ms, metering, lanes)
     if surroundings.intercept is not None:
         dispatcher.intercept(surroundings.intercept, surroundings.is_intercepting)
