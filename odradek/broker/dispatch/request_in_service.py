@@ -195,6 +195,7 @@ class RequestInService(RequestContext):
         connection = self._connection
         if connection is None:
             return
+        self.keep = None  # an error is of this request only; the answer may have no error code that shows it
         from .error_responses import error_response  # large; imported only if a handler fails
 
         code = error.error_code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR

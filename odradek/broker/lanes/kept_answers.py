@@ -30,13 +30,8 @@ MOST_BYTES = 2 * 1024 * 1024
 error_code_of = attrgetter("error_code")
 
 
-def _has_no_error(items: str) -> Callable[[Any], bool]:
-    """The check that no item of a response's list has an error."""
-
-    def check(response: Any) -> bool:
-        return not any(map(error_code_of, getattr(response, items)))
-
-    return check
+def _topics_without_error(response: Any) -> bool:
+    return not response.error_code and not any(map(error_code_of, response.topics))
 
 
 def _coordinators_without_error(response: Any) -> bool:
@@ -48,7 +43,7 @@ def _no_error(response: Any) -> bool:
 
 
 MAY_BE_KEPT: dict[int, Callable[[Any], bool]] = {
-    ApiKey.METADATA: _has_no_error("topics"),
+    ApiKey.METADATA: _topics_without_error,
     ApiKey.FIND_COORDINATOR: _coordinators_without_error,
     ApiKey.DESCRIBE_CLUSTER: _no_error,
 }

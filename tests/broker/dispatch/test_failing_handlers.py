@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from odradek.broker.api import list_groups
+from odradek.broker.api import describe_cluster, list_groups, metadata
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.network.connection import Connection
@@ -17,7 +17,9 @@ from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec import Message, decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse, ListGroupsRequest, ListGroupsResponse
+from odradek.protocol.messages import message_class
+from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse, ListGroupsRequest
+from odradek.protocol.messages.metadata import DescribeClusterRequest, MetadataRequest
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.testing.broker.in_process import InProcessBroker
 
@@ -109,6 +111,31 @@ def test_an_answer_that_cannot_be_encoded_fails_its_request() -> None:
     assert codes(heartbeat(handle)) == [ErrorCode.UNKNOWN_SERVER_ERROR]
 
 
+ALL_TOPICS: list[tuple[Message, int]] = [(MetadataRequest(None), 12), (DescribeClusterRequest(), 1)]
+
+
+@pytest.mark.parametrize(("asked", "version"), ALL_TOPICS)
+def test_an_error_is_not_kept(asked: Message, version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers to equal requests are kept until the metadata changes. An error of Metadata may have no error code: a
+    list without topics."""
+    module = {MetadataRequest: metadata, DescribeClusterRequest: describe_cluster}[type(asked)]
+    serve, failures = module.handle, [ZeroDivisionError("once")]
+
+    def fail_first(*arguments: Any) -> object:
+        if failures:
+            raise failures.pop()
+        return serve(*arguments)
+
+    monkeypatch.setattr(module, "handle", fail_first)
+    with (
+        InProcessBroker(tmp_path) as broker,
+        socket.create_connection((broker.host, broker.port), PATIENCE_S) as connection,
+    ):
+        ask(connection, ListGroupsRequest(), VERSION)  # lanes serve known connections
+        answers = [ask(connection, asked, version) for _ in range(3)]
+    assert [bool(answer.brokers) for answer in answers] == [False, True, True]
+
+
 def read_exactly(connection: socket.socket, size: int) -> bytes:
     data = b""
     while len(data) < size:
@@ -116,6 +143,15 @@ def read_exactly(connection: socket.socket, size: int) -> bytes:
         assert more, "the broker closed the connection"
         data += more
     return data
+
+
+def ask(connection: socket.socket, request: Message, version: int) -> Any:
+    """The response to a request on this connection."""
+    connection.sendall(encode_request(request, version, 7, "thread"))
+    (size,) = struct.unpack(">i", read_exactly(connection, 4))
+    frame = read_exactly(connection, size)
+    response_class = message_class(request.NAME.replace("Request", "Response"))
+    return decode(response_class, version, frame, 4 + response_header_version(request.API_KEY, version))[0]
 
 
 def test_the_connection_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,19 +162,13 @@ def test_the_connection_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             raise ZeroDivisionError("with a filter")
         return serve(broker, request, context, reply)
 
-    def ask(connection: socket.socket, request: Message) -> ListGroupsResponse:
-        connection.sendall(encode_request(request, VERSION, 7, "thread"))
-        (size,) = struct.unpack(">i", read_exactly(connection, 4))
-        frame = read_exactly(connection, size)
-        return decode(ListGroupsResponse, VERSION, frame, 4 + response_header_version(ApiKey.LIST_GROUPS, VERSION))[0]
-
     monkeypatch.setattr(list_groups, "handle", fail_first)
     broker = InProcessBroker(tmp_path)
     broker.start()
     try:
         with socket.create_connection((broker.host, broker.port), PATIENCE_S) as connection:
-            assert ask(connection, ListGroupsRequest(["Stable"])).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-            assert ask(connection, ListGroupsRequest()).error_code == ErrorCode.NONE
+            assert ask(connection, ListGroupsRequest(["Stable"]), VERSION).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+            assert ask(connection, ListGroupsRequest(), VERSION).error_code == ErrorCode.NONE
     finally:
         broker.stop()
 
