@@ -33,8 +33,9 @@ from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
-from support.brokers.parts import PartialBroker
+from support.brokers.parts import ImageOnly, PartialBroker
 from support.data.frames import as_received
+from support.groups.harness import image_with_topics
 
 NOW = 1_700_000_000_000
 TOPIC = "t"
@@ -83,6 +84,7 @@ class AppendPath:
             self.partitions.add(Partition(TOPIC, b"t" * 16, index, 0, partial(_same, log), self.group_commit, writers))
         self.broker = PartialBroker(
             config=ServerConfig.load(None, ["fetch.max.bytes=1048576"], {}),
+            metadata=ImageOnly(image_with_topics({TOPIC: (b"t" * 16, partitions)})),
             partitions=self.partitions,
             timers=self.timers,
             slices=Slices(asyncio.get_running_loop().call_soon, slice_clock_ms),
@@ -146,7 +148,7 @@ def _same(log: Log) -> Log:
 class Caller:
     """The part of a connection that the dispatcher uses."""
 
-    client_host, listener_name, connection_id, last_used_ms = "127.0.0.1", "PLAINTEXT", 1, 0
+    client_host, client_port, listener_name, connection_id, last_used_ms = "127.0.0.1", 1, "PLAINTEXT", 1, 0
     principal = "User:ANONYMOUS"
     is_closing = False
 

@@ -18,10 +18,11 @@ Source: ``KafkaApis.handleFetchRequest``, ``ReplicaManager.fetchMessages``.
 A small read is one pread. A large one is sent with sendfile and costs 0.2 CPU seconds a GB.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.security.acl import ANONYMOUS, AclOperation
 
@@ -36,19 +37,14 @@ from ..fetch.answer import (
     name_leaders,
 )
 from ..fetch.partition_read import FetchingFollower, FetchLimits, PartitionRead, RackedConsumer
-from ..fetch.read import FetchRead, read_in_steps, read_partitions, second_read
+from ..fetch.read import FetchRead, read_partitions
 from ..fetch.session import FetchContext, PartitionKey, SessionOwner, SessionPartition
 from ..fetch.wait import FetchWait, Source
 from .parts import RecordParts
 
 API_KEY = ApiKey.FETCH
-ReadAgain = Callable[[], None]
-"""Reads a second time, after a wait. A name for the type, because the annotations of an inner function are evaluated
-each time the function is created.
-"""
-
-FEW = 64
-"""Up to this many partitions are read in one call; more are read in slices."""
+PARTITIONS_A_STEP = 64
+"""The number of partitions of a request, or of its answer, that are looked at in one step: up to 2 us each."""
 LOOKS_A_STEP = 512
 """The number of partitions without new records for a follower that are checked in one step: 0.3 us each."""
 
@@ -62,18 +58,42 @@ UNKNOWN_BROKER_EPOCH = -1
 
 def handle(
     broker: RecordParts, request: FetchRequest, context: RequestContext, reply: Reply[FetchResponse]
-) -> Iterator[object] | None:
+) -> Steps[None]:
     """Answers immediately if there are ``min_bytes``, an error, or ``max_wait_ms`` is 0.
 
     Otherwise answers when enough data has arrived or the time is up.
     """
-    if context.in_slices:
-        return _serve_large(broker, request, context, reply)
-    fetch = _session(broker, request, _wanted(request), context)
-    if len(fetch.partitions) > FEW and context.api_version >= len(MAGIC_OF_VERSION):
-        return _serve_many(broker, request, fetch, context, reply)
-    _serve(broker, request, fetch, context, reply)
-    return None
+    fetch = _session(broker, request, (yield from _wanted(request)), context)
+    if fetch.error:
+        reply(_charged(broker, fetch, [], FetchResponse(error_code=fetch.error), context))
+        return
+    limits = _limits(broker, request, context)
+    if context.api_version < len(MAGIC_OF_VERSION):
+        _serve_converted(broker, request, fetch, limits, context, reply)
+        return
+    read = yield from read_partitions(broker.partitions, fetch.partitions, limits)
+
+    def read_again() -> None:
+        reply.run_steps(request, read_and_answer(broker, fetch, limits, context, reply))
+
+    wait = _wait(broker, request, limits, fetch, read, read_again)
+    if wait is None:
+        yield from _answer(broker, fetch, read, context, reply)
+    else:
+        yield from _look_again(wait, read)
+
+
+def read_and_answer(
+    broker: RecordParts,
+    fetch: FetchContext,
+    limits: FetchLimits,
+    context: RequestContext,
+    reply: Reply[FetchResponse],
+) -> Steps[None]:
+    """The second read of a request that has waited, and its answer."""
+    limits.is_second_read = True
+    read = yield from read_partitions(broker.partitions, fetch.partitions, limits)
+    yield from _answer(broker, fetch, read, context, reply)
 
 
 def _session(
@@ -129,52 +149,28 @@ def _reading(access: Access, is_follower: bool) -> Callable[[str], bool]:
     return lambda name: access.topic(AclOperation.READ, name)
 
 
-def _serve(
-    broker: RecordParts,
-    request: FetchRequest,
-    fetch: FetchContext,
-    context: RequestContext,
-    reply: Reply[FetchResponse],
-) -> None:
-    if fetch.error:
-        reply(_charged(broker, fetch, [], FetchResponse(error_code=fetch.error), context))
-        return
-    limits = _limits(broker, request, context)
-
-    def answer(read: FetchRead) -> None:
-        answer_read(broker, fetch, read, context, reply)
-
-    def answer_or_wait(read: FetchRead, read_again: ReadAgain) -> None:
-        wait = _wait(broker, request, limits, fetch, read, read_again)
-        if wait is None:
-            answer(read)
-        elif read.follower is not None and (
-            any(map(_has_more_to_copy, read.reads)) or any(map(_is_moving, read.still))
-        ):
-            # This fetch let a write with acks=all complete. The producer's next write may already be in a partition
-            # that this pass had read before.
-            wait.complete()
-
-    if context.api_version < len(MAGIC_OF_VERSION):
-        _read_converted(broker, fetch, limits, context, answer, answer_or_wait)
-        return
-    answer_or_wait(
-        read_partitions(broker.partitions, fetch.partitions, limits),
-        lambda: answer(read_partitions(broker.partitions, fetch.partitions, second_read(limits))),
-    )
-
-
-def answer_read(
+def _answer(
     broker: RecordParts, fetch: FetchContext, read: FetchRead, context: RequestContext, reply: Reply[FetchResponse]
-) -> None:
+) -> Steps[None]:
     """Answers with what was read."""
+    named: list[PartitionRead] = []
+    for start in range(0, len(read.reads), PARTITIONS_A_STEP):
+        if start:
+            yield
+        named += changed_reads(fetch, read.reads[start : start + PARTITIONS_A_STEP])
+    named = in_order(named)
     topics: list[FetchableTopicResponse] = []
-    named = in_order(changed_reads(fetch, read.reads))
-    add_by_topic(topics, named)
+    for start in range(0, len(named), PARTITIONS_A_STEP):
+        if start:
+            yield
+        add_by_topic(topics, named[start : start + PARTITIONS_A_STEP])
     response = _response(broker, fetch, read, topics, context)
     meters = broker.topic_meters
     if meters is not None and read.follower is None and response.responses is topics:  # else a quota holds it back
-        meters.fetched(named)
+        for start in range(0, len(named), PARTITIONS_A_STEP):
+            if start:
+                yield
+            meters.fetched(named[start : start + PARTITIONS_A_STEP])
     reply(response)
 
 
@@ -231,79 +227,24 @@ def _growing(read: FetchRead) -> list[Source]:
     return [partition.leading for partition in partitions if partition is not None and partition.leading is not None]
 
 
-# Many partitions: in steps.
+def _look_again(wait: FetchWait, read: FetchRead) -> Steps[None]:
+    """Ends a wait if a partition has grown since it was read.
 
-
-def _serve_large(
-    broker: RecordParts, request: FetchRequest, context: RequestContext, reply: Reply[FetchResponse]
-) -> Iterator[object]:
-    wanted: dict[PartitionKey, SessionPartition] = {}
-    for topic in request.topics:
-        for start in range(0, len(topic.partitions), FEW):
-            _add_wanted(wanted, topic, topic.partitions[start : start + FEW])
-            yield None
-    fetch = _session(broker, request, wanted, context)
-    yield None
-    if context.api_version < len(MAGIC_OF_VERSION):
-        _serve(broker, request, fetch, context, reply)
-    else:
-        yield from _serve_many(broker, request, fetch, context, reply)
-
-
-def _serve_many(
-    broker: RecordParts,
-    request: FetchRequest,
-    fetch: FetchContext,
-    context: RequestContext,
-    reply: Reply[FetchResponse],
-) -> Iterator[object]:
-    """:func:`_serve` in steps. The read after a wait runs in steps too."""
-    if fetch.error:
-        reply(_charged(broker, fetch, [], FetchResponse(error_code=fetch.error), context))
-        return
-    limits = _limits(broker, request, context)
-    read = yield from read_in_steps(broker.partitions, fetch.partitions, limits)
-
-    def read_again() -> None:
-        reply.run_steps(request, again())
-
-    def again() -> Iterator[object]:
-        second = yield from read_in_steps(broker.partitions, fetch.partitions, second_read(limits))
-        yield from answer(second)
-
-    def answer(read: FetchRead) -> Iterator[object]:
-        topics: list[FetchableTopicResponse] = []
-        named: list[PartitionRead] = []
-        for start in range(0, len(read.reads), FEW):
-            named += changed_reads(fetch, read.reads[start : start + FEW])
-            yield None
-        named = in_order(named)
-        for start in range(0, len(named), FEW):
-            add_by_topic(topics, named[start : start + FEW])
-            yield None
-        response = _response(broker, fetch, read, topics, context)
-        meters = broker.topic_meters
-        if meters is not None and read.follower is None and response.responses is topics:
-            for start in range(0, len(named), FEW):
-                meters.fetched(named[start : start + FEW])
-                yield None
-        reply(response)
-
-    wait = _wait(broker, request, limits, fetch, read, read_again)
-    if wait is None:
-        yield from answer(read)
-        return
-    # The partitions were read in several steps, so the first ones may have grown before the wait began.
-    for start in range(0, len(read.reads), FEW):
-        yield None
+    A read of many partitions takes several steps. And a follower's fetch may have let a write with acks=all complete:
+    the producer's next write may already be in a partition that was read before.
+    """
+    has_grown = _has_grown if read.follower is None else _has_more_to_copy
+    for start in range(0, len(read.reads), PARTITIONS_A_STEP):
+        if start:
+            yield
         if wait.is_over:
             return
-        has_grown = _has_grown if read.follower is None else _has_more_to_copy
-        if any(map(has_grown, read.reads[start : start + FEW])):
+        if any(map(has_grown, read.reads[start : start + PARTITIONS_A_STEP])):
             wait.complete()
             return
     for start in range(0, len(read.still), LOOKS_A_STEP):
-        yield None
+        if start:
+            yield
         if wait.is_over:
             return
         if any(map(_is_moving, read.still[start : start + LOOKS_A_STEP])):
@@ -334,15 +275,15 @@ def _is_moving(one: SessionPartition) -> bool:
     return leading is None or leading.has_more(one.fetch_offset)
 
 
-def _read_converted(
+def _serve_converted(
     broker: RecordParts,
+    request: FetchRequest,
     fetch: FetchContext,
     limits: FetchLimits,
     context: RequestContext,
-    answer: Callable[[FetchRead], None],
-    answer_or_wait: Callable[[FetchRead, Callable[[], None]], None],
+    reply: Reply[FetchResponse],
 ) -> None:
-    """Reads for a client that does not support record batches: converts records to the older message formats."""
+    """Serves a client that does not support record batches: converts records to the older message formats."""
     from ..fetch.conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead  # rarely needed
 
     limits = replace(limits, max_partition_bytes=CONVERTED_AT_ONCE_BYTES)
@@ -360,34 +301,38 @@ def _read_converted(
             then,
         ).begin()
 
-    read(lambda first: answer_or_wait(first, lambda: read(answer)))
+    def answer(read: FetchRead) -> None:
+        reply.run_steps(request, _answer(broker, fetch, read, context, reply))
+
+    def answer_or_wait(first: FetchRead) -> None:
+        if _wait(broker, request, limits, fetch, first, lambda: read(answer)) is None:
+            answer(first)
+
+    read(answer_or_wait)
 
 
-def _wanted(request: FetchRequest) -> dict[PartitionKey, SessionPartition]:
+def _wanted(request: FetchRequest) -> Steps[dict[PartitionKey, SessionPartition]]:
     """The partitions in the order of the request. If one is named twice, the last entry counts, as in Kafka."""
     wanted: dict[PartitionKey, SessionPartition] = {}
+    count = 0
     for topic in request.topics:
-        _add_wanted(wanted, topic, topic.partitions)
+        topic_id, name = topic.topic_id, topic.topic
+        for partition in topic.partitions:
+            if count == PARTITIONS_A_STEP:
+                count = 0
+                yield
+            count += 1
+            wanted[topic_id, name, partition.partition] = SessionPartition(
+                topic_id,
+                name,
+                partition.partition,
+                partition.fetch_offset,
+                partition.partition_max_bytes,
+                partition.current_leader_epoch,
+                partition.last_fetched_epoch,
+                partition.log_start_offset,
+            )
     return wanted
-
-
-def _add_wanted(
-    wanted: dict[PartitionKey, SessionPartition],
-    topic: FetchRequest.FetchTopic,
-    partitions: Iterable[FetchRequest.FetchPartition],
-) -> None:
-    topic_id, name = topic.topic_id, topic.topic
-    for partition in partitions:
-        wanted[topic_id, name, partition.partition] = SessionPartition(
-            topic_id,
-            name,
-            partition.partition,
-            partition.fetch_offset,
-            partition.partition_max_bytes,
-            partition.current_leader_epoch,
-            partition.last_fetched_epoch,
-            partition.log_start_offset,
-        )
 
 
 def _forgotten(request: FetchRequest) -> list[PartitionKey]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec import decoder
+from odradek.protocol.common.steps import begun
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.framing.frames import LARGE_FRAME_BYTES
@@ -177,8 +178,9 @@ class Dispatcher:
         is_large: bool = False,
         keep: Keep | None = None,
     ) -> None:
-        """Serves a decoded request, in slices if its handler returns steps. ``size``: of the frame, in bytes.
+        """Serves a decoded request: at once if its handler makes no pause, otherwise in slices from the first pause on.
 
+        ``size``: of the frame, in bytes.
         ``is_large``: memory is reserved for the request. ``keep``: gets the answer for a lane.
         """
         connection.last_used_ms = self._time_s() * 1000
@@ -193,6 +195,10 @@ class Dispatcher:
             in_service.begun_ns = perf_counter_ns()
         try:
             steps = route.handle(self._broker, request, in_service, in_service)
+            if is_large:
+                steps = _with_memory(connection, in_service, steps)
+            if steps is not None:
+                steps = begun(steps)
         except Exception as error:  # noqa: BLE001 - any error of a handler fails its own request only
             answer_failure(connection, in_service, request, error)
             if in_service.begun_ns:
@@ -202,8 +208,6 @@ class Dispatcher:
             steps = route.note_return(in_service, steps)
         if in_service.charge is not None:
             steps = in_service.charge.handled(steps)
-        if is_large:
-            steps = _with_memory(connection, in_service, steps)
         if steps is not None:
             in_service.in_slices = True
             connection.run(steps, partial(answer_failure, connection, in_service, request), in_service)

@@ -130,7 +130,8 @@ class Reply(Protocol[Response]):
         """Closes the connection instead. A handler that has not returned yet raises :class:`ConnectionRefusal`."""
 
     def run_steps(self, request: object, steps: Iterator[object]) -> None:
-        """Runs further steps of a request whose handler has returned, in slices, unless the connection closes."""
+        """Runs further steps of a request whose handler has returned: at once to their first pause, then in slices.
+        They end with the connection, and do not begin after it."""
 
 
 def in_one_step(context: RequestContext, serve: Callable[[], None]) -> Iterator[object]:
@@ -141,11 +142,11 @@ def in_one_step(context: RequestContext, serve: Callable[[], None]) -> Iterator[
     """
     is_large = context.in_slices
 
-    def steps() -> Iterator[object]:
+    def steps() -> Steps[None]:
+        yield  # it takes its turn among the slices
         # Encode the answer of a small request without slices. A large request needs slices to release its memory.
         context.in_slices = is_large
         serve()
-        yield from ()
 
     return steps()
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.apis.api_keys import api
 from odradek.protocol.codec import decoder
+from odradek.protocol.common.steps import begun
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 
 from ..network.connection import Connection
@@ -135,12 +136,20 @@ class RequestInService(RequestContext):
         connection.refuse(f"the response to {self.name} version {self.api_version} can't be encoded")
 
     def run_steps(self, request: Any, steps: Iterator[object]) -> None:
-        """Runs further steps of a request whose handler has returned. They stop if the connection closes."""
-        self.in_slices = True
+        """Runs further steps of a request whose handler has returned: at once to their first pause, then in slices.
+        They end with the connection, and do not begin after it."""
         connection = self._connection
-        if connection is not None and not isinstance(connection, ClosedReply) and not connection.is_closing:
-            steps = steps if self.charge is None else self.charge.timed(steps)
-            connection.run(steps, partial(answer_failure, connection, self, request), self)
+        if connection is None or isinstance(connection, ClosedReply) or connection.is_closing:
+            return
+        failed = partial(answer_failure, connection, self, request)
+        try:
+            rest = begun(steps if self.charge is None else self.charge.timed(steps))
+        except Exception as error:  # noqa: BLE001 - any error of a handler fails its own request only
+            failed(error)
+            return
+        if rest is not None:
+            self.in_slices = True
+            connection.run(rest, failed, self)
 
     @property
     def is_answered(self) -> bool:

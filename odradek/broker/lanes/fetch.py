@@ -14,17 +14,17 @@ from struct import error as struct_error
 from typing import Any
 
 from odradek.protocol.codec.runtime import unsigned_varint
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 from odradek.storage.log.read_result import FileRegion
 
-from ..api.fetch import answer_read
+from ..api.fetch import read_and_answer
 from ..dispatch.lane import Answering, PostponedAnswering, Sending, only_part
 from ..dispatch.request_in_service import RequestInService
 from ..dispatch.route import Lane, Route
 from ..fetch.partition_read import READ_COMMITTED, FetchLimits
-from ..fetch.read import read_partitions
 from ..fetch.session import FINAL_EPOCH, NO_SESSION_ID, FetchContext, FetchSession, SessionPartition
 from ..fetch.wait import FetchWait
 from ..network.connection import Connection
@@ -265,10 +265,9 @@ class FetchLane:
             isolation_level=READ_COMMITTED if waiting.is_committed else READ_UNCOMMITTED,
             follower=None,
             may_read=None if context.access is None else partial(context.access.topic, READ),
-            is_second_read=True,
         )
         fetch = FetchContext([waiting.want], waiting.session, incremental=waiting.session is not None)
-        answer_read(parts.broker, fetch, read_partitions(parts.partitions, fetch.partitions, limits), context, context)
+        run_to_end(read_and_answer(parts.broker, fetch, limits, context, context))
 
     def postponed(self) -> PostponedAnswering:
         """The answering of the request that is served now, for later."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.names.topic_partition import TopicPartition
-from odradek.protocol.records.batch import BatchHeader
-from odradek.storage.producers.producer_state import ProducerStateManager
+from odradek.protocol.records.batch import TRANSACTIONAL_FLAG
 
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
 from ..transactions.coordinator import TransactionCoordinator
 from ..transactions.membership import Errors, Support, TransactionMembership
+from .acceptance import AcceptedBatch
 
 ABORTABLE_ERROR_SINCE = 11
 ADDS_IMPLICITLY_SINCE = 12
@@ -33,72 +33,64 @@ _UNSURE = frozenset(
 Refusals = Mapping[TopicPartition, KafkaError]
 
 
-def producer_of(headers: Iterable[BatchHeader]) -> tuple[int, int] | None:
-    """The id and epoch of the producer of a request's transactional batches; None without any.
+class Joining:
+    """How the partitions of a request's transactional batches join the transaction of their producer.
 
-    Raises KafkaError INVALID_PRODUCER_ID_MAPPING for several producers in one request.
+    ``refusals``: the errors of partitions that know a later epoch of the producer
+    (``UnifiedLog.maybeStartTransactionVerification``). ``missing``: the partitions that do not know the transaction.
     """
-    producers = {(header.producer_id, header.producer_epoch) for header in headers if header.is_transactional}
-    if len(producers) > 1:
-        message = "Transactional records contained more than one producer ID"
-        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, message)
-    return next(iter(producers), None)
 
+    __slots__ = ("_context", "_producer", "_support", "_transactional_id", "missing", "refusals")
 
-def join(
-    coordinator: TransactionCoordinator,
-    transactional_id: str,
-    producer: tuple[int, int],
-    partitions: Iterable[Partition],
-    context: RequestContext,
-    *,
-    verifies: bool,
-    then: Callable[[Refusals], None],
-) -> None:
-    """Makes sure that the partitions are in the producer's transaction. Calls ``then`` with the errors of partitions,
-    at once or later.
+    def __init__(
+        self, transactional_id: str, batches: Iterable[AcceptedBatch], context: RequestContext, *, verifies: bool
+    ) -> None:
+        """``verifies``: transaction.partition.verification.enable. Without it, partitions of old producers never join
+        here. Raises KafkaError INVALID_PRODUCER_ID_MAPPING for several producers in one request.
+        """
+        self._transactional_id = transactional_id
+        self._context = context
+        self._support = Support.of(
+            context.api_version,
+            abortable_error_since=ABORTABLE_ERROR_SINCE,
+            adds_implicitly_since=ADDS_IMPLICITLY_SINCE,
+        )
+        self.refusals: dict[TopicPartition, KafkaError] = {}
+        self.missing: set[TopicPartition] = set()
+        self._producer: tuple[int, int] | None = None
+        for partition, header, _, _ in batches:
+            if not header.attributes & TRANSACTIONAL_FLAG:
+                continue
+            producer = (header.producer_id, header.producer_epoch)
+            if self._producer not in (None, producer):
+                message = "Transactional records contained more than one producer ID"
+                raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, message)
+            self._producer = producer
+            if verifies or self._support is Support.ADDS_IMPLICITLY:
+                self._look_up(partition, producer)
 
-    Partitions in which the transaction already has records are skipped. From version ADDS_IMPLICITLY_SINCE of the
-    request on, the others are added. Older clients must have added them: this is checked if ``verifies``
-    (transaction.partition.verification.enable) is True. A partition that knows a later epoch of the producer is refused
-    without asking (``UnifiedLog.maybeStartTransactionVerification``).
-    """
-    support = Support.of(
-        context.api_version,
-        abortable_error_since=ABORTABLE_ERROR_SINCE,
-        adds_implicitly_since=ADDS_IMPLICITLY_SINCE,
-    )
-    if not (verifies or support is Support.ADDS_IMPLICITLY):
-        then({})
-        return
-    fenced: dict[TopicPartition, KafkaError] = {}
-    missing: set[TopicPartition] = set()
-    for partition in partitions:
-        state = _producer_state(partition)
-        if state is None:
-            continue
+    def _look_up(self, partition: Partition, producer: tuple[int, int]) -> None:
+        try:
+            state = partition.log.producer_state
+        except KafkaError:
+            return  # the partition is not served, so its append is refused anyway
         if state.has_newer_epoch(*producer):
-            fenced[partition.topic, partition.index] = KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
+            self.refusals[partition.topic, partition.index] = KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
         elif not state.has_open_transaction(*producer):
-            missing.add((partition.topic, partition.index))
-    if not missing:
-        then(fenced)
-        return
+            self.missing.add((partition.topic, partition.index))
 
-    def answer(errors: Errors) -> None:
-        then(fenced | {partition: _refusal(error) for partition, error in errors.items()})
+    def ensure(self, coordinator: TransactionCoordinator, then: Callable[[Refusals], None]) -> None:
+        """Adds the missing partitions to the transaction, or checks that they are in it. Calls ``then`` with the errors
+        of partitions, at once or later.
+        """
+        assert self._producer is not None, "partitions of transactional batches are missing"
 
-    TransactionMembership(coordinator, transactional_id, producer, support).ensure(
-        frozenset(missing), context.now_ms, answer
-    )
+        def answer(errors: Errors) -> None:
+            then(self.refusals | {partition: _refusal(error) for partition, error in errors.items()})
 
-
-def _producer_state(partition: Partition) -> ProducerStateManager | None:
-    """The producers of a partition. None if the partition is not served, because its append is refused anyway."""
-    try:
-        return partition.log.producer_state
-    except KafkaError:
-        return None
+        TransactionMembership(coordinator, self._transactional_id, self._producer, self._support).ensure(
+            frozenset(self.missing), self._context.now_ms, answer
+        )
 
 
 def _refusal(error: ErrorCode) -> KafkaError:

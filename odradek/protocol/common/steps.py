@@ -3,7 +3,7 @@
 Each step takes less than 1 ms. The yielded values are ignored; the return value is the result.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -19,3 +19,11 @@ def run_to_end(steps: Generator[object, None, Result]) -> Result:
         except StopIteration as end:
             result: Result = end.value
             return result
+
+
+def begun(steps: Iterator[object]) -> Iterator[object] | None:
+    """Runs work to its first pause. Returns the rest, or None if there was no pause. Raises what the work raises."""
+    return None if next(steps, _DONE) is _DONE else steps
+
+
+_DONE = object()

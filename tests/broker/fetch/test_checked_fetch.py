@@ -8,6 +8,7 @@ import pytest
 from odradek.broker.fetch.partition_read import FetchLimits
 from odradek.broker.fetch.read import read_partitions
 from odradek.broker.fetch.session import SessionPartition
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
@@ -36,7 +37,7 @@ async def test_damage_is_answered_and_named_once(
     wanted = [SessionPartition(bytes(16), TOPIC, index, 0, 1 << 20, -1, -1) for index in range(2)]
     caplog.set_level(logging.ERROR)
     for _ in range(3):
-        damaged, whole = read_partitions(path.partitions, wanted, limits).reads
+        damaged, whole = run_to_end(read_partitions(path.partitions, wanted, limits)).reads
         expected = ErrorCode.CORRUPT_MESSAGE if check_crcs else ErrorCode.NONE
         assert (damaged.data.error_code, whole.data.error_code) == (expected, ErrorCode.NONE)
         assert whole.records_bytes == len(data)

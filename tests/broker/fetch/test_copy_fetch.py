@@ -12,6 +12,7 @@ from odradek.broker.fetch.session import SessionPartition
 from odradek.broker.fetch.wait import FetchWait
 from odradek.broker.replicas.replication.copy import Copy
 from odradek.broker.replicas.replication.follower import AppendToCopy, FollowedPartition, TruncateCopy
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.records.builder import BatchBuilder
@@ -54,9 +55,8 @@ class Followed:
         self, offset: int, *, epoch: int = -1, only_leader: bool = False, follower: FetchingFollower | None = None
     ) -> FetchRead:
         limits = FetchLimits(1 << 20, 0, follower, only_leader=only_leader)
-        return read_partitions(
-            self.partitions, [SessionPartition(bytes(16), TOPIC, 0, offset, 1 << 20, epoch, -1)], limits
-        )
+        wanted = [SessionPartition(bytes(16), TOPIC, 0, offset, 1 << 20, epoch, -1)]
+        return run_to_end(read_partitions(self.partitions, wanted, limits))
 
     def answer(self, offset: int, *, epoch: int = -1) -> FetchResponse.PartitionData:
         return self.fetch(offset, epoch=epoch).reads[0].data

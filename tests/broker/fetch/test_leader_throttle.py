@@ -11,6 +11,7 @@ from odradek.broker.metadata.image.image import BrokerRegistration, MetadataImag
 from odradek.broker.replicas.isr import InSyncReplicas
 from odradek.broker.replicas.leading import Leading
 from odradek.broker.replicas.replication_throttle import LEADER_KEYS
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.log.log_config import LogConfig
 
@@ -51,9 +52,8 @@ class Led:
 
     def fetch(self, follower: int) -> PartitionRead:
         limits = FetchLimits(1 << 20, 0, FetchingFollower(follower, 7), only_leader=True)
-        return read_partitions(
-            self.partitions, [SessionPartition(bytes(16), TOPIC, 0, 0, 1 << 20, -1, -1)], limits
-        ).reads[0]
+        wanted = [SessionPartition(bytes(16), TOPIC, 0, 0, 1 << 20, -1, -1)]
+        return run_to_end(read_partitions(self.partitions, wanted, limits)).reads[0]
 
 
 @pytest.mark.parametrize(("throttled", "is_throttled"), [("0:1", True), ("*", True), ("0:3", False), ("", False)])

@@ -3,13 +3,17 @@
 from typing import cast
 
 from odradek.broker.dispatch.request import RequestContext
-from odradek.broker.produce.transaction import Refusals, join
+from odradek.broker.produce.acceptance import AcceptedBatch
+from odradek.broker.produce.answer import PartitionProduceResponse
+from odradek.broker.produce.transaction import Joining
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.partition import Partition
 from odradek.broker.replicas.writer_threads import WriterThreads
-from odradek.broker.transactions.coordinator import TransactionCoordinator
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.records.batch import read_header
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record
 from odradek.storage.log.log import Log
 
 
@@ -22,8 +26,10 @@ def test_partition_that_is_not_served_joins_no_transaction() -> None:
     unused = cast("GroupCommit", None)
     partition = Partition("t", bytes(16), 0, 1, no_log, unused, cast("WriterThreads", None))
     partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    answers: list[Refusals] = []
     context = RequestContext(ApiKey.PRODUCE, 10, "client", "127.0.0.1", "PLAINTEXT", 0, 1)
-    coordinator = cast("TransactionCoordinator", None)  # no request
-    join(coordinator, "x", (7, 0), [partition], context, verifies=True, then=answers.append)
-    assert answers == [{}]
+    value = Record(0, 1, None, b"value", [])
+    records = encode_batch([value], is_transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
+    batch = AcceptedBatch(partition, read_header(records), records, PartitionProduceResponse())
+    joining = Joining("x", [batch], context, verifies=True)
+    assert not joining.missing
+    assert not joining.refusals
