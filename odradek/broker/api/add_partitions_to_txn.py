@@ -10,10 +10,11 @@ TRANSACTION_ABORTABLE, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATO
 Source: KIP-98, KIP-890; ``KafkaApis.handleAddPartitionsToTxnRequest``.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from odradek.protocol.names.internal_topics import is_internal
@@ -28,8 +29,9 @@ from .parts import TransactionParts
 API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
 PRODUCER_FENCED_SINCE = 2
 BATCHES_SINCE = 4
-FEW = 256
-"""The number of partitions looked up in one step. A request with at most as many elements is served in one call."""
+PARTITIONS_A_STEP = 256
+"""The number of partitions looked up in one step."""
+TRANSACTIONS_A_STEP = 16
 
 Errors = Mapping[TopicPartition, ErrorCode]
 AddPartitionsToTxnTopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
@@ -41,26 +43,8 @@ def handle(
     request: AddPartitionsToTxnRequest,
     context: RequestContext,
     reply: Callable[[AddPartitionsToTxnResponse], None],
-) -> Iterator[object] | None:
-    """Answers after the transaction log stores the partitions of every transaction. Serves large requests in slices."""
-    steps = _add_all(broker, request, context, reply)
-    topics = [
-        *request.v3_and_below_topics,
-        *(topic for transaction in request.transactions for topic in transaction.topics),
-    ]
-    if len(topics) + sum([len(topic.partitions) for topic in topics]) + len(request.transactions) > FEW:
-        return steps
-    for _ in steps:
-        pass
-    return None
-
-
-def _add_all(
-    broker: TransactionParts,
-    request: AddPartitionsToTxnRequest,
-    context: RequestContext,
-    reply: Callable[[AddPartitionsToTxnResponse], None],
-) -> Iterator[object]:
+) -> Steps[None]:
+    """Answers after the transaction log stores the partitions of every transaction."""
     if context.api_version < BATCHES_SINCE:
         single = Transaction(
             request.v3_and_below_transactional_id,
@@ -89,22 +73,30 @@ def _add_all(
 
     if not transactions:
         reply(AddPartitionsToTxnResponse())
-    for transactional_id, transaction in transactions.items():
+    for number, (transactional_id, transaction) in enumerate(transactions.items()):
+        if number and not number % TRANSACTIONS_A_STEP:
+            yield
         yield from _add(broker, transaction, context, partial(collect, transactional_id))
 
 
 def _add(
     broker: TransactionParts, transaction: Transaction, context: RequestContext, done: Callable[[Errors], None]
-) -> Iterator[object]:
+) -> Steps[None]:
     """Adds or verifies the partitions of one transaction. ``done`` is called with the error code of each partition."""
     named: set[TopicPartition] = set()
     problems: dict[TopicPartition, ErrorCode] = {}
+    from_client, looked_up = context.api_version < BATCHES_SINCE, 0
     for topic in transaction.topics:
-        for start in range(0, len(topic.partitions), FEW):
-            portion = [(topic.name, index) for index in topic.partitions[start : start + FEW]]
-            problems.update(_problems(broker.metadata.image, portion, from_client=context.api_version < BATCHES_SINCE))
-            named.update(portion)
-            yield None
+        for index in topic.partitions:
+            if looked_up == PARTITIONS_A_STEP:
+                looked_up = 0
+                yield
+            looked_up += 1
+            partition = (topic.name, index)
+            named.add(partition)
+            problem = _problem(broker.metadata.image, partition, from_client=from_client)
+            if problem is not None:
+                problems[partition] = problem
     partitions = frozenset(named)
 
     def refused(error: ErrorCode) -> Errors:
@@ -139,18 +131,13 @@ def _add(
     )
 
 
-def _problems(image: MetadataImage, partitions: Iterable[TopicPartition], *, from_client: bool) -> Errors:
-    """The partitions that can't be added, with their errors: unknown ones, and internal topics if a client asks.
-
-    If there are any, the caller adds no partition.
+def _problem(image: MetadataImage, partition: TopicPartition, *, from_client: bool) -> ErrorCode | None:
+    """Why a partition can't be added: it is unknown, or of an internal topic and a client asks. Then the caller adds no
+    partition.
     """
-    problems = {}
-    for topic, index in partitions:
-        if from_client and is_internal(topic):
-            problems[topic, index] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        elif image.partition(topic, index) is None:
-            problems[topic, index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return problems
+    if from_client and is_internal(partition[0]):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if image.partition(*partition) is None else None
 
 
 def _single_response(errors: Errors) -> AddPartitionsToTxnResponse:

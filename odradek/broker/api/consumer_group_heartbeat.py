@@ -14,17 +14,12 @@ timer and one answer.
 from collections.abc import Iterator
 
 from odradek.protocol.apis.api_keys import ApiKey
-from odradek.protocol.common.steps import Steps, run_to_end
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
 from ..dispatch.request import Reply, RequestContext, in_one_step
-from ..groups.consumer.heartbeat import (
-    ANSWERED_A_STEP,
-    changes_nothing,
-    consumer_group_heartbeat,
-    heartbeat_assignment,
-)
+from ..groups.consumer.heartbeat import changes_nothing, consumer_group_heartbeat, heartbeat_assignment
 from ..groups.consumer.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH, PartitionEpochs
 from ..groups.coordinator import GroupCoordinator
 from ..groups.core import GroupCore
@@ -75,11 +70,8 @@ def handle(
     def answer(response: ConsumerGroupHeartbeatResponse) -> None:
         if assigned is None or response.error_code:
             reply(response)
-        elif len(assigned) <= ANSWERED_A_STEP:
-            response.assignment = run_to_end(heartbeat_assignment(assigned))
-            reply(response)
         else:
-            reply.run_steps(request, _answer_in_steps(response, assigned, reply))
+            reply.run_steps(request, _with_assignment(response, assigned, reply))
 
     def serve() -> None:
         coordinator.write(request.group_id, context.now_ms, decide, answer, _refused)
@@ -92,7 +84,7 @@ def handle(
     return in_one_step(context, serve)
 
 
-def _answer_in_steps(
+def _with_assignment(
     response: ConsumerGroupHeartbeatResponse, assigned: PartitionEpochs, reply: Reply[ConsumerGroupHeartbeatResponse]
 ) -> Steps[None]:
     response.assignment = yield from heartbeat_assignment(assigned)

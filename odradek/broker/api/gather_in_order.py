@@ -11,34 +11,18 @@ from typing import TypeVar
 Key = TypeVar("Key", bound=Hashable)
 Result = TypeVar("Result")
 
-FEW = 8
-"""Up to this many keys are looked up without a pause between two keys."""
+KEYS_A_STEP = 8
 
 
 def gather_in_order(
     keys: Sequence[Key],
     look_up: Callable[[Key, Callable[[Result], None]], Iterator[object] | None],
     answer: Callable[[list[Result]], None],
-) -> Iterator[object] | None:
+) -> Iterator[object]:
     """Calls ``look_up`` with each key and a callback for its result. Calls ``answer`` once with all results.
 
-    ``look_up`` may return steps to run. Returns steps for the dispatcher to run, or None if every key was looked up
-    inside the call.
+    ``look_up`` may return steps to run.
     """
-    steps = _look_up(keys, look_up, answer)
-    if len(keys) > FEW:
-        return steps
-    return None if next(steps, _DONE) is _DONE else steps
-
-
-_DONE = object()
-
-
-def _look_up(
-    keys: Sequence[Key],
-    look_up: Callable[[Key, Callable[[Result], None]], Iterator[object] | None],
-    answer: Callable[[list[Result]], None],
-) -> Iterator[object]:
     if not keys:
         answer([])
         return
@@ -50,10 +34,9 @@ def _look_up(
         if len(results) == len(distinct):
             answer([results[each] for each in keys])
 
-    pause = len(keys) > FEW
-    for key in distinct:
+    for number, key in enumerate(distinct):
+        if number and not number % KEYS_A_STEP:
+            yield None
         steps = look_up(key, partial(collect, key))
         if steps is not None:
             yield from steps
-        if pause:
-            yield None

@@ -7,10 +7,11 @@ COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``GroupCoordinatorService.leaveGroup``, ``LeaveGroupResponse``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
 
@@ -20,7 +21,7 @@ from .parts import GroupParts
 
 API_KEY = ApiKey.LEAVE_GROUP
 MEMBERS_SINCE = 3
-FEW = 64
+MEMBERS_A_STEP = 64
 """The number of members removed in one step."""
 
 
@@ -29,27 +30,16 @@ def handle(
     request: LeaveGroupRequest,
     context: RequestContext,
     reply: Callable[[LeaveGroupResponse], None],
-) -> Iterator[object] | None:
-    """Answers after the members are removed. If that writes a record, answers after the record is stored."""
+) -> Steps[None]:
+    """Answers after the members are removed. If that writes a record, answers after the record is stored.
+
+    The first removal starts the rebalance.
+    """
     identities = request.members
     if context.api_version < MEMBERS_SINCE:
         identities = [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)]
-    if len(identities) <= FEW or not request.group_id:
-        _leave(broker, request.group_id, identities, context, reply)
-        return None
-    return _leave_in_portions(broker, request.group_id, identities, context, reply)
-
-
-def _leave_in_portions(
-    broker: GroupParts,
-    group_id: str,
-    identities: list[LeaveGroupRequest.MemberIdentity],
-    context: RequestContext,
-    reply: Callable[[LeaveGroupResponse], None],
-) -> Iterator[object]:
-    """Removes the members in portions of ``FEW``. The first removal starts the rebalance."""
     members: dict[int, list[LeaveGroupResponse.MemberResponse]] = {}
-    starts = range(0, len(identities), FEW)
+    starts = range(0, max(1, len(identities)), MEMBERS_A_STEP)
     error = 0
 
     def collect(start: int, response: LeaveGroupResponse) -> None:
@@ -61,8 +51,10 @@ def _leave_in_portions(
             reply(LeaveGroupResponse(error_code=error, members=[] if error else all_members))
 
     for start in starts:
-        _leave(broker, group_id, identities[start : start + FEW], context, partial(collect, start))
-        yield None
+        if start:
+            yield
+        some = identities[start : start + MEMBERS_A_STEP]
+        _leave(broker, request.group_id, some, context, partial(collect, start))
 
 
 def _leave(

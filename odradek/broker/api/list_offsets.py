@@ -11,10 +11,10 @@ KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffsetByTimestamp``.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from odradek.protocol.apis.api_keys import ApiKey
-from odradek.protocol.common.steps import Steps, run_to_end
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from odradek.storage.log.log import Log
@@ -39,8 +39,8 @@ EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
-FEW = 8
-"""Up to this many partitions are looked up in one call, as slices would double the cost of a small request."""
+PARTITIONS_A_STEP = 8
+"""The number of partitions that are looked up in one step."""
 OFFSET_NOT_AVAILABLE_SINCE = 5
 LEADER_EPOCH_SINCE = 4
 """Older versions have no field for the epoch."""
@@ -53,23 +53,11 @@ def handle(
     request: ListOffsetsRequest,
     context: RequestContext,
     reply: Callable[[ListOffsetsResponse], None],
-) -> Iterator[None] | None:
-    """Looks up each partition's offset. Answers in the call, unless timestamps must be searched in record batches."""
-    steps = _answer(broker, request, context, reply)
-    if _count(request) > FEW:
-        return steps
-    run_to_end(steps)
-    return None
-
-
-def _answer(
-    broker: RecordParts,
-    request: ListOffsetsRequest,
-    context: RequestContext,
-    reply: Callable[[ListOffsetsResponse], None],
 ) -> Steps[None]:
+    """Looks up each partition's offset. Answers after the last step, unless timestamps must be searched in record
+    batches."""
     asked: Mapping[tuple[str, int], int] = {}
-    if _count(request) > 1:
+    if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
         asked = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
     by_topic: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
 
@@ -81,10 +69,14 @@ def _answer(
         reply(ListOffsetsResponse(topics=topics))
 
     searches = OffsetSearches(broker.record_work_for(context), context.connection_id, context.is_wanted, complete)
+    looked_up = 0
     for topic in request.topics:
         answers = by_topic.setdefault(topic.name, {})
         for wanted in topic.partitions:
-            yield
+            if looked_up == PARTITIONS_A_STEP:
+                looked_up = 0
+                yield
+            looked_up += 1
             index = wanted.partition_index
             answer = answers[index] = ListOffsetsPartitionResponse(partition_index=index)
             try:
@@ -97,11 +89,6 @@ def _answer(
             except KafkaError as error:
                 answer.error_code = error.error_code
     searches.resume()
-
-
-def _count(request: ListOffsetsRequest) -> int:
-    """The number of partitions that are asked for."""
-    return sum([len(topic.partitions) for topic in request.topics])
 
 
 def _partition(

@@ -13,10 +13,10 @@ Source: ``KafkaApis.handleTopicMetadataRequest``, ``KRaftMetadataCache.getTopicM
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from odradek.protocol.apis.api_keys import ApiKey
-from odradek.protocol.common.steps import Steps, run_to_end
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.protocol.messages.structure import ZERO_UUID
@@ -42,18 +42,14 @@ MetadataResponseTopic = MetadataResponse.MetadataResponseTopic
 MetadataResponsePartition = MetadataResponse.MetadataResponsePartition
 
 
-PARTITIONS_A_STEP = 100
-"""The number of partitions described in one step: 4 us each."""
+ENTRIES_A_STEP = 128
+"""The number of topics and partitions, added up, that are described in one step: 4 us each."""
 NAMES_A_STEP = 500
-BrokerLists = dict[tuple[int, ...], list[int]]
-"""The lists of broker ids in an answer, each kept once: separate lists for 15,000 partitions would take 4 MB."""
-FEW = 8
-"""Up to this many topics with few partitions are described in one call: slices would double a small request's cost."""
 
 
 def handle(
     broker: MetadataParts, request: MetadataRequest, context: RequestContext, reply: Callable[[MetadataResponse], None]
-) -> Iterator[None] | None:
+) -> Steps[None]:
     """Answers from the metadata image, after creating missing topics if that is allowed."""
     version = context.api_version
     asked = request.topics
@@ -61,7 +57,7 @@ def handle(
         asked = None
     if asked is not None and version < BY_ID_SINCE and any(_needs_id(topic) for topic in asked):
         reply(_refusal(asked))
-        return None
+        return
     metadata = broker.metadata
     topics = metadata.image.topics_by_name
     by_id = asked is not None and any(topic.topic_id != ZERO_UUID for topic in asked)
@@ -80,15 +76,8 @@ def handle(
                 context.now_ms,
                 lambda outcomes: _answer_later(broker, request, asked, outcomes, context, reply),
             )
-            return None
-    steps = _answer(broker, request, asked, {}, context, reply)
-    if asked is None or by_id or len(asked) > FEW:
-        return steps
-    known = [topics[topic.name] for topic in asked if topic.name in topics]
-    if sum([len(topic.partitions) for topic in known]) > PARTITIONS_A_STEP:
-        return steps
-    run_to_end(steps)
-    return None
+            return
+    yield from _answer(broker, request, asked, {}, context, reply)
 
 
 def _answer_later(
@@ -117,27 +106,27 @@ def _answer(
     """Builds the answer and sends it. ``created``: topics that this request tried to create, with the error codes."""
     metadata, version = broker.metadata, context.api_version
     image = metadata.image
-    answers: list[MetadataResponseTopic] = []
-    lists: BrokerLists = {}
+    described = _Described(image, context)
     if asked is None:
         for topic in list(image.topics_by_name.values()):
-            yield
             if may_describe(context, topic.name):
-                answers.append((yield from _describe(image, topic, context, lists)))
+                yield from described.add(topic)
+            elif described.is_full():
+                yield
     elif ids := {topic.topic_id: None for topic in asked if topic.topic_id != ZERO_UUID}:
         for topic_id in ids:
-            yield
             known = image.topics_by_id.get(topic_id)
             if known is None:
                 unknown = MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
-                answers.append(unknown)
+                yield from described.add_error(unknown)
             else:
-                answers.append((yield from _describe(image, known, context, lists)))
+                yield from described.add(known)
     else:
-        answers = yield from _by_name(image, {topic.name or "": None for topic in asked}, created, context, lists)
+        yield from _by_name(described, {topic.name or "": None for topic in asked}, created)
+    answers = described.answers
     if version >= OPERATIONS_SINCE and request.include_topic_authorized_operations:
         for count, answer in enumerate(answers):
-            if not count % NAMES_A_STEP:
+            if count and not count % NAMES_A_STEP:
                 yield
             if answer.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
                 answer.topic_authorized_operations = TOPIC_OPERATIONS
@@ -167,85 +156,96 @@ def _refusal(asked: Iterable[Asked], code: ErrorCode = ErrorCode.INVALID_REQUEST
     return MetadataResponse(topics=topics)
 
 
-def _by_name(
-    image: MetadataImage,
-    names: Collection[str],
-    created: Mapping[str, ErrorCode],
-    context: RequestContext,
-    lists: BrokerLists,
-) -> Steps[list[MetadataResponseTopic]]:
-    """The answers for topics requested by name: first those that existed before the request, then the others."""
-    answers: list[MetadataResponseTopic] = []
+def _by_name(described: "_Described", names: Collection[str], created: Mapping[str, ErrorCode]) -> Steps[None]:
+    """Describes topics requested by name: first those that existed before the request, then the others."""
+    topics = described.image.topics_by_name
     others: list[str] = []
     for name in names:
-        yield
-        topic = image.topics_by_name.get(name)
+        topic = topics.get(name)
         if topic is None or name in created:
             others.append(name)
         else:
-            answers.append((yield from _describe(image, topic, context, lists)))
+            yield from described.add(topic)
     for name in others:
-        yield
-        topic = image.topics_by_name.get(name)
+        topic = topics.get(name)
         code = created.get(name, ErrorCode.NONE)
         if topic is not None and not code:
-            answers.append((yield from _describe(image, topic, context, lists)))
+            yield from described.add(topic)
             continue
         if not code:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
-        answers.append(MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name)))
-    return answers
+        yield from described.add_error(MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name)))
 
 
-def _describe(
-    image: MetadataImage, topic: TopicImage, context: RequestContext, lists: BrokerLists
-) -> Steps[MetadataResponseTopic]:
-    indexes = sorted(topic.partitions)
-    partitions: list[MetadataResponsePartition] = []
-    for first in range(0, len(indexes), PARTITIONS_A_STEP):
-        if first:
+class _Described:
+    """The topics of one answer, which are described in steps of ENTRIES_A_STEP topics and partitions."""
+
+    def __init__(self, image: MetadataImage, context: RequestContext) -> None:
+        self.image = image
+        self.answers: list[MetadataResponseTopic] = []
+        self._context = context
+        self._lists: dict[tuple[int, ...], list[int]] = {}
+        """The lists of broker ids, each kept once: separate lists for 15,000 partitions would take 4 MB."""
+        self._left = ENTRIES_A_STEP
+
+    def add(self, topic: TopicImage) -> Steps[None]:
+        """Describes a topic."""
+        if self.is_full():
             yield
-        partitions += [
-            _partition(image, index, topic.partitions[index], context, lists)
-            for index in indexes[first : first + PARTITIONS_A_STEP]
-        ]
-    return MetadataResponseTopic(
-        name=topic.name, topic_id=topic.topic_id, is_internal=is_internal(topic.name), partitions=partitions
-    )
+        partitions: list[MetadataResponsePartition] = []
+        for index in sorted(topic.partitions):
+            if self.is_full():
+                yield
+            partitions.append(self._partition(index, topic.partitions[index]))
+        self.answers.append(
+            MetadataResponseTopic(
+                name=topic.name, topic_id=topic.topic_id, is_internal=is_internal(topic.name), partitions=partitions
+            )
+        )
 
+    def add_error(self, answer: MetadataResponseTopic) -> Steps[None]:
+        """Adds the error of a topic that is not described."""
+        if self.is_full():
+            yield
+        self.answers.append(answer)
 
-def _shared(lists: BrokerLists, brokers: Iterable[int]) -> list[int]:
-    """The one list with these broker ids for the whole answer. The caller must not change it."""
-    key = tuple(brokers)
-    found = lists.get(key)
-    if found is None:
-        found = lists[key] = list(key)
-    return found
+    def is_full(self) -> bool:
+        """Counts one entry more. Returns whether a step ends before it."""
+        self._left -= 1
+        if self._left >= 0:
+            return False
+        self._left = ENTRIES_A_STEP - 1
+        return True
 
+    def _shared(self, brokers: Iterable[int]) -> list[int]:
+        """The one list with these broker ids for the whole answer. The caller must not change it."""
+        key = tuple(brokers)
+        found = self._lists.get(key)
+        if found is None:
+            found = self._lists[key] = list(key)
+        return found
 
-def _partition(
-    image: MetadataImage, index: int, partition: PartitionImage, context: RequestContext, lists: BrokerLists
-) -> MetadataResponsePartition:
-    listener, version = context.listener_name, context.api_version
-    replicas, isr = _shared(lists, partition.replicas), _shared(lists, partition.isr)
-    if version == 0:
-        # Version 0 leaves unavailable replicas out of the lists and sets REPLICA_NOT_AVAILABLE.
-        replicas = [replica for replica in replicas if image.endpoint(replica, listener)]
-        isr = [replica for replica in isr if image.endpoint(replica, listener)]
-    error = ErrorCode.NONE
-    if image.endpoint(partition.leader, listener) is None:
-        known = partition.leader in image.brokers
-        missing = known and version >= LISTENER_NOT_FOUND_SINCE
-        error = ErrorCode.LISTENER_NOT_FOUND if missing else ErrorCode.LEADER_NOT_AVAILABLE
-    elif len(replicas) < len(partition.replicas) or len(isr) < len(partition.isr):
-        error = ErrorCode.REPLICA_NOT_AVAILABLE
-    has_leader = error in (ErrorCode.NONE, ErrorCode.REPLICA_NOT_AVAILABLE)
-    return MetadataResponsePartition(
-        error_code=error,
-        partition_index=index,
-        leader_id=partition.leader if has_leader else NO_LEADER,
-        leader_epoch=partition.leader_epoch,
-        replica_nodes=replicas,
-        isr_nodes=isr,
-        offline_replicas=_shared(lists, offline_replicas(image, partition, listener)),
-    )
+    def _partition(self, index: int, partition: PartitionImage) -> MetadataResponsePartition:
+        image, listener, version = self.image, self._context.listener_name, self._context.api_version
+        replicas, isr = self._shared(partition.replicas), self._shared(partition.isr)
+        if version == 0:
+            # Version 0 leaves unavailable replicas out of the lists and sets REPLICA_NOT_AVAILABLE.
+            replicas = [replica for replica in replicas if image.endpoint(replica, listener)]
+            isr = [replica for replica in isr if image.endpoint(replica, listener)]
+        error = ErrorCode.NONE
+        if image.endpoint(partition.leader, listener) is None:
+            known = partition.leader in image.brokers
+            missing = known and version >= LISTENER_NOT_FOUND_SINCE
+            error = ErrorCode.LISTENER_NOT_FOUND if missing else ErrorCode.LEADER_NOT_AVAILABLE
+        elif len(replicas) < len(partition.replicas) or len(isr) < len(partition.isr):
+            error = ErrorCode.REPLICA_NOT_AVAILABLE
+        has_leader = error in (ErrorCode.NONE, ErrorCode.REPLICA_NOT_AVAILABLE)
+        return MetadataResponsePartition(
+            error_code=error,
+            partition_index=index,
+            leader_id=partition.leader if has_leader else NO_LEADER,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=replicas,
+            isr_nodes=isr,
+            offline_replicas=self._shared(offline_replicas(image, partition, listener)),
+        )

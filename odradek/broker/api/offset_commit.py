@@ -10,10 +10,11 @@ Source: ``KafkaApis.handleOffsetCommitRequest``. Kafka once stored offsets of ve
 request is a commit without a group member.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
 
@@ -21,8 +22,8 @@ from ..dispatch.request import RequestContext
 from ..groups.offsets.commit import TopicCommit, commit_offsets
 from ..metadata.image.image import MetadataImage
 from .parts import GroupParts
-from .portions import are_few, portions
-from .topic_results import MergedTopics, merge_topics
+from .portions import portions
+from .topic_results import MergedTopics
 
 API_KEY = ApiKey.OFFSET_COMMIT
 TOPIC_IDS_SINCE = 10
@@ -38,27 +39,16 @@ def handle(
     request: OffsetCommitRequest,
     context: RequestContext,
     reply: Callable[[OffsetCommitResponse], None],
-) -> Iterator[object] | None:
+) -> Steps[None]:
     """Answers after the offsets of known partitions are stored. Unknown partitions get an error each."""
-    if are_few(request.topics):
-        _commit(broker, request, request.topics, context, reply)
-        return None
-    return _commit_in_portions(broker, request, context, reply)
-
-
-def _commit_in_portions(
-    broker: GroupParts,
-    request: OffsetCommitRequest,
-    context: RequestContext,
-    reply: Callable[[OffsetCommitResponse], None],
-) -> Iterator[object]:
     merged = MergedTopics[OffsetCommitResponseTopic](
         attrgetter("name", "topic_id"), lambda topics: reply(OffsetCommitResponse(topics=topics))
     )
-    for portion in portions(request.topics, _with_partitions):
+    for number, portion in enumerate(portions(request.topics, _with_partitions)):
+        if number:
+            yield
         merged.expect()
         _commit(broker, request, portion, context, lambda response: merged.add(response.topics))
-        yield None
     merged.close()
 
 
@@ -81,7 +71,7 @@ def _commit(
         return
 
     def answer(response: OffsetCommitResponse) -> None:
-        response.topics = merge_topics([*unknown, *response.topics], attrgetter("name", "topic_id"))
+        response.topics = [*unknown, *response.topics]
         reply(response)
 
     def refused(error: ErrorCode) -> OffsetCommitResponse:

@@ -6,10 +6,11 @@ COORDINATOR_NOT_AVAILABLE; of a partition UNKNOWN_TOPIC_OR_PARTITION, GROUP_SUBS
 Source: ``KafkaApis.handleOffsetDeleteRequest``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import OffsetDeleteRequest, OffsetDeleteResponse
 
@@ -17,8 +18,8 @@ from ..dispatch.request import RequestContext
 from ..groups.offsets.commit import delete_offsets
 from ..metadata.image.image import MetadataImage
 from .parts import GroupParts
-from .portions import are_few, portions
-from .topic_results import MergedTopics, merge_topics
+from .portions import portions
+from .topic_results import MergedTopics
 
 API_KEY = ApiKey.OFFSET_DELETE
 
@@ -36,23 +37,11 @@ def handle(
     request: OffsetDeleteRequest,
     context: RequestContext,
     reply: Callable[[OffsetDeleteResponse], None],
-) -> Iterator[object] | None:
+) -> Steps[None]:
     """Answers after the tombstones of the deleted offsets are stored."""
     if not request.group_id:
         reply(_refused(ErrorCode.INVALID_GROUP_ID))
-        return None
-    if are_few(request.topics):
-        _delete(broker, request.group_id, request.topics, context, reply)
-        return None
-    return _delete_in_portions(broker, request, context, reply)
-
-
-def _delete_in_portions(
-    broker: GroupParts,
-    request: OffsetDeleteRequest,
-    context: RequestContext,
-    reply: Callable[[OffsetDeleteResponse], None],
-) -> Iterator[object]:
+        return
     error = 0
 
     def answer(topics: list[OffsetDeleteResponseTopic]) -> None:
@@ -64,11 +53,18 @@ def _delete_in_portions(
         merged.add(response.topics)
 
     merged = MergedTopics[OffsetDeleteResponseTopic](attrgetter("name"), answer)
-    for portion in portions(request.topics, lambda topic, part: OffsetDeleteRequestTopic(topic.name, list(part))):
+    for number, portion in enumerate(portions(request.topics, _with_partitions)):
+        if number:
+            yield
         merged.expect()
         _delete(broker, request.group_id, portion, context, collect)
-        yield None
     merged.close()
+
+
+def _with_partitions(
+    topic: OffsetDeleteRequestTopic, partitions: Sequence[OffsetDeleteRequest.OffsetDeleteRequestPartition]
+) -> OffsetDeleteRequestTopic:
+    return OffsetDeleteRequestTopic(topic.name, list(partitions))
 
 
 def _delete(
@@ -82,7 +78,7 @@ def _delete(
 
     def answer(response: OffsetDeleteResponse) -> None:
         if not response.error_code:
-            response.topics = merge_topics([*unknown, *response.topics], attrgetter("name"))
+            response.topics = [*unknown, *response.topics]
         reply(response)
 
     broker.group_coordinator.write(

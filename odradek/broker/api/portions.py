@@ -21,21 +21,15 @@ class WithPartitions(Protocol):
 
 Topic = TypeVar("Topic", bound=WithPartitions)
 
-PORTION = 128
-"""The number of topics and partitions, added up, in a portion: about 1 to 2 ms of work."""
-FEW = 256
-"""A request with at most this many topics and partitions, added up, is served in one portion."""
-
-
-def are_few(topics: Sequence[WithPartitions]) -> bool:
-    """Whether a request with these topics is served in one portion."""
-    return len(topics) <= FEW and len(topics) + sum([len(topic.partitions) for topic in topics]) <= FEW
+PORTION = 256
+"""The number of topics and partitions, added up, in a portion: about 2 ms of work."""
 
 
 def portions(
     topics: Sequence[Topic], with_partitions: Callable[[Topic, Sequence[Any]], Topic]
 ) -> Iterator[list[Topic]]:
-    """Divides topics into portions. ``with_partitions`` copies a topic with only some of its partitions."""
+    """Divides topics into portions, at least one. ``with_partitions`` copies a topic with only some of its
+    partitions."""
     portion: list[Topic] = []
     room = PORTION
     for topic in topics:
@@ -51,5 +45,5 @@ def portions(
                 portion, room = [], PORTION
             if start >= len(partitions):
                 break
-    if portion:
+    if portion or not topics:
         yield portion

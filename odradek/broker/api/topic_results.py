@@ -18,16 +18,6 @@ class TopicResult(Protocol):
 Result = TypeVar("Result", bound=TopicResult)
 
 
-def merge_topics(results: Iterable[Result], identity: Callable[[Result], Hashable]) -> list[Result]:
-    """One entry for each topic, with all its partitions, in the order of first occurrence."""
-    by_topic: dict[Hashable, Result] = {}
-    for topic in results:
-        known = by_topic.setdefault(identity(topic), topic)
-        if known is not topic:
-            known.partitions += topic.partitions
-    return list(by_topic.values())
-
-
 class MergedTopics(Generic[Result]):
     """The topics of the answers to several portions of a request (:mod:`.portions`), one entry for each topic."""
 

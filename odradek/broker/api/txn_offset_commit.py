@@ -10,10 +10,11 @@ Source: KIP-98, KIP-447, KIP-890; ``KafkaApis.handleTxnOffsetCommitRequest``,
 ``GroupCoordinatorService.commitTransactionalOffsets``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
@@ -29,8 +30,8 @@ from ..groups.offsets.transactional_commit import (
 from ..metadata.image.image import MetadataImage
 from ..transactions.membership import Errors, Support, TransactionMembership
 from .parts import TransactionParts
-from .portions import are_few, portions
-from .topic_results import MergedTopics, merge_topics
+from .portions import portions
+from .topic_results import MergedTopics
 
 API_KEY = ApiKey.TXN_OFFSET_COMMIT
 TxnOffsetCommitRequestTopic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
@@ -45,28 +46,23 @@ def handle(
     request: TxnOffsetCommitRequest,
     context: RequestContext,
     reply: Callable[[TxnOffsetCommitResponse], None],
-) -> Iterator[object] | None:
+) -> Steps[None]:
     """Answers after the offsets of known partitions are stored. Unknown partitions get an error each."""
-    if are_few(request.topics):
-        _commit(broker, request, request.topics, context, reply)
-        return None
-    return _commit_in_portions(broker, request, context, reply)
-
-
-def _commit_in_portions(
-    broker: TransactionParts,
-    request: TxnOffsetCommitRequest,
-    context: RequestContext,
-    reply: Callable[[TxnOffsetCommitResponse], None],
-) -> Iterator[object]:
     merged = MergedTopics[TxnOffsetCommitResponseTopic](
         attrgetter("name"), lambda topics: reply(TxnOffsetCommitResponse(topics=topics))
     )
-    for portion in portions(request.topics, lambda topic, part: TxnOffsetCommitRequestTopic(topic.name, list(part))):
+    for number, portion in enumerate(portions(request.topics, _with_partitions)):
+        if number:
+            yield
         merged.expect()
         _commit(broker, request, portion, context, lambda response: merged.add(response.topics))
-        yield None
     merged.close()
+
+
+def _with_partitions(
+    topic: TxnOffsetCommitRequestTopic, partitions: Sequence[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition]
+) -> TxnOffsetCommitRequestTopic:
+    return TxnOffsetCommitRequestTopic(topic.name, list(partitions))
 
 
 def _commit(
@@ -82,7 +78,7 @@ def _commit(
         return
 
     def answer(response: TxnOffsetCommitResponse) -> None:
-        response.topics = merge_topics([*unknown, *response.topics], attrgetter("name"))
+        response.topics = [*unknown, *response.topics]
         reply(response)
 
     def refused(error: ErrorCode) -> TxnOffsetCommitResponse:

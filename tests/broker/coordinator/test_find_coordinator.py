@@ -28,7 +28,8 @@ def _find(version: int, request: messages.FindCoordinatorRequest, topics: list[s
     broker = PartialBroker(metadata=ImageOnly(image), auto_topic_creation=CalledForTopics(ensure_topic))
     context = RequestContext(ApiKey.FIND_COORDINATOR, version, "c", "127.0.0.1", "PLAINTEXT", 0, 0)
     answers: list[messages.FindCoordinatorResponse] = []
-    find_coordinator.handle(broker, request, context, answers.append)
+    for _ in find_coordinator.handle(broker, request, context, answers.append) or ():
+        pass
     [answer] = answers
     return answer
 

@@ -292,7 +292,7 @@ def test_many_tombstones_are_appended_in_several_batches() -> None:
     topics = [messages.OffsetCommitRequest.OffsetCommitRequestTopic("t", partitions=partitions)]
     harness.ask("a", ApiKey.OFFSET_COMMIT, 8, messages.OffsetCommitRequest("g", topics=topics))
     portions = len(harness.log.batches)
-    assert portions == 20
+    assert portions == 10
     harness.timers.advance(harness.config.offsets_retention_ms + harness.config.offsets_retention_check_interval_ms)
     assert len(harness.log.batches) > portions + 3, "in slices, not 1,000 to a batch"
     assert harness.core.groups.classic == {}

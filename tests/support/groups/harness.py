@@ -3,7 +3,7 @@
 Requests go through the handlers of ``broker/api``, as from a connection; answers come in the order they were given.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from importlib import import_module
@@ -258,8 +258,8 @@ class Harness:
             connection_id=0,
             now_ms=self.timers.now_ms,
         )
-        steps = import_module(f"odradek.broker.api.{api.name.lower()}").handle(self.broker, request, context, reply)
-        for _ in steps or ():
+        handle = import_module(f"odradek.broker.api.{api.name.lower()}").handle
+        for _ in handle(self.broker, request, context, Replying(reply)) or ():
             pass
 
     def ask(self, client: str, api: ApiKey, version: int, request: Any) -> Any:
@@ -268,6 +268,20 @@ class Harness:
         answer = self.answers.pop()
         assert answer[0] == client
         return answer[1]
+
+
+class Replying:
+    """A reply function without a connection, which runs further steps at once."""
+
+    def __init__(self, reply: Callable[[Any], None]) -> None:
+        self._reply = reply
+
+    def __call__(self, response: Any) -> None:
+        self._reply(response)
+
+    def run_steps(self, request: object, steps: Iterable[object]) -> None:
+        for _ in steps:
+            pass
 
 
 __all__ = ["START_MS", "Endpoint", "Harness", "MemoryLog", "VirtualTimers", "decoded_records", "image_with_topics"]

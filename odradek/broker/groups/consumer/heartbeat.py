@@ -256,7 +256,8 @@ def heartbeat_assignment(assigned: PartitionEpochs) -> Steps[ConsumerGroupHeartb
     topics: list[TopicPartitions] = []
     order = topic_map_order(assigned)
     for start in range(0, len(order), ANSWERED_A_STEP):
-        yield
+        if start:
+            yield
         some = order[start : start + ANSWERED_A_STEP]
         topics += [TopicPartitions(topic_id, partition_order(assigned[topic_id])) for topic_id in some]
     return ConsumerGroupHeartbeatResponse.Assignment(topics)
