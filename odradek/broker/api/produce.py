@@ -18,10 +18,9 @@ Most requests with one small batch do not come here: :mod:`..lanes.produce` serv
 """
 
 from collections.abc import Iterator
-from functools import partial
 
 from odradek.protocol.apis.api_keys import ApiKey
-from odradek.protocol.common.steps import Steps
+from odradek.protocol.common.steps import Steps, begun
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 
@@ -43,9 +42,10 @@ def handle(
     request: ProduceRequest,
     context: RequestContext,
     reply: Reply[ProduceResponse],
-) -> Iterator[object]:
+) -> Iterator[object] | None:
     """Appends each partition's batch, answers (after fsync or replication, if required), then wakes waiting fetches."""
-    return _to_their_end(broker.slices, _serve(broker, request, context, reply))
+    steps = begun(_serve(broker, request, context, reply))
+    return None if steps is None else _to_their_end(broker.slices, steps)
 
 
 def _serve(
@@ -61,13 +61,12 @@ def _serve(
     except KafkaError as error:
         answer.send_error(request, error)
         return
-    wait_for_replicas = partial(broker.timers.schedule, max(0, request.timeout_ms))
-    work = ProduceWork(context, answer, broker.slices, broker.record_work_for, wait_for_replicas)
+    work = ProduceWork(request.timeout_ms, context, answer, broker)
     if joining is None or not joining.missing:
         yield from work.append(batches, {} if joining is None else joining.refusals)
         return
     if not context.owns_frame:
-        batches = [batch._replace(records=bytes(batch.records)) for batch in batches]
+        batches = [(partition, header, bytes(records), of) for partition, header, records, of in batches]
 
     def append(refusals: Refusals) -> None:
         steps = work.append(batches, refusals)
@@ -79,11 +78,11 @@ def _serve(
     joining.ensure(broker.transaction_coordinator, append)
 
 
-def _to_their_end(slices: Slices, steps: Steps[None]) -> Steps[None]:
+def _to_their_end(slices: Slices, steps: Iterator[object]) -> Iterator[object]:
     """Runs the steps to their end even if the connection is lost: with acks=0 a client may send and disconnect."""
     try:
         for _ in steps:
-            yield
+            yield None
     except GeneratorExit:
         slices.start_background(steps, LOST)
         raise

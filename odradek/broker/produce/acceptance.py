@@ -4,8 +4,6 @@ Owns: the checks before a log sees a batch. Never does: appending. Source: ``Kaf
 ``ProduceRequest.validateRecords``.
 """
 
-from typing import NamedTuple
-
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import ProduceRequest
@@ -30,15 +28,8 @@ TopicData = ProduceRequest.TopicProduceData
 PartitionData = ProduceRequest.PartitionProduceData
 
 
-class AcceptedBatch(NamedTuple):
-    """A batch that the log of its partition is asked to append, and the answer of the partition."""
-
-    partition: Partition
-    header: BatchHeader
-    records: Buffer
-    answer: PartitionProduceResponse
-
-
+AcceptedBatch = tuple[Partition, BatchHeader, Buffer, PartitionProduceResponse]
+"""A batch that the log of its partition is asked to append, and the answer of the partition."""
 CheckedBatch = tuple[BatchHeader, Buffer] | KafkaError
 """A batch with its header, or why it is refused."""
 
@@ -83,7 +74,7 @@ def accept(
         except KafkaError as error:
             answer.refuse(of_partition, name, error)
         else:
-            accepted.append(AcceptedBatch(partition, *batch, of_partition))
+            accepted.append((partition, *batch, of_partition))
     return accepted
 
 

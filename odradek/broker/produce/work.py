@@ -5,11 +5,11 @@ Invariant: answers exactly once, after each append, required sync and required r
 out. Source: ``ReplicaManager.appendRecords``, ``DelayedProduce``; the syncs are our own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from odradek.protocol.common.steps import Steps, run_to_end
+from odradek.protocol.common.steps import Steps, begun, run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import Buffer
 from odradek.storage.log.append_plan import InspectionNeededError, inspect_client_batch
@@ -19,6 +19,7 @@ from odradek.storage.log.record_inspection import InspectedBatch, wants_inspecti
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
 from ..replicas.record_work import RecordWork
+from ..timers.loop_timers import LoopTimers
 from ..timers.slices import Slices
 from ..timers.timers import Timer
 from .acceptance import BATCHES_A_STEP, AcceptedBatch
@@ -32,12 +33,23 @@ Unsynced = tuple[Partition, int, PartitionProduceResponse]
 Unreplicated = tuple[Partition, int, int, PartitionProduceResponse]
 """A partition whose in-sync replicas must have the log up to an offset (exclusive) before its answer, with the bytes
 that were appended."""
-WaitForReplicas = Callable[[Callable[[], None]], Timer]
-"""Sets the timer of a request that waits for replicas (the request's ``timeout.ms``)."""
-RecordWorkFor = Callable[[RequestContext], RecordWork]
-"""The threads that inspect the records of a request."""
 
 SYNCS_A_STEP = 256
+
+
+class WorkParts(Protocol):
+    """What the appends of a request need of a broker."""
+
+    @property
+    def timers(self) -> LoopTimers:
+        """For the wait for replicas."""
+
+    @property
+    def slices(self) -> Slices:
+        """For work that goes on without its request."""
+
+    def record_work_for(self, context: RequestContext) -> RecordWork:
+        """Inspects the records of a request on threads."""
 
 
 class _LongAppend(NamedTuple):
@@ -59,31 +71,22 @@ class ProduceWork:
         "_context",
         "_grown",
         "_missing",
-        "_record_work_for",
+        "_parts",
         "_replicates_later",
         "_replicating",
-        "_slices",
+        "_timeout_ms",
         "_timer",
         "_unreplicated",
         "_unsynced",
-        "_wait_for_replicas",
     )
 
-    def __init__(
-        self,
-        context: RequestContext,
-        answer: ProduceAnswer,
-        slices: Slices,
-        record_work_for: RecordWorkFor,
-        wait_for_replicas: WaitForReplicas,
-    ) -> None:
-        """``answer`` is sent when all is done."""
+    def __init__(self, timeout_ms: int, context: RequestContext, answer: ProduceAnswer, parts: WorkParts) -> None:
+        """``answer`` is sent when all is done. ``timeout_ms``: the longest wait for replicas."""
         self._acks = answer.acks
         self._context = context
         self._answer = answer
-        self._slices = slices
-        self._record_work_for = record_work_for
-        self._wait_for_replicas = wait_for_replicas
+        self._parts = parts
+        self._timeout_ms = timeout_ms
         self._timer: Timer | None = None
         self._missing = 1
         """The appends, syncs and replications that have not ended, plus one until all have begun."""
@@ -104,16 +107,17 @@ class ProduceWork:
         for number, batch in enumerate(batches):
             if number and not number % BATCHES_A_STEP:
                 yield
-            refusal = refusals.get((batch.partition.topic, batch.partition.index)) if refusals else None
+            partition, _, _, answer = batch
+            refusal = refusals.get((partition.topic, partition.index)) if refusals else None
             if refusal is None:
                 self._append(batch)
             else:
-                self._answer.fail(batch.answer, refusal)
+                self._answer.fail(answer, refusal)
         if self._unreplicated:
             yield from self._await_replicas()
         # Only now: setting a timer takes a while, and the followers need not wait for it.
         if self._replicating or self._replicates_later:
-            self._timer = self._wait_for_replicas(self._time_is_up)
+            self._timer = self._parts.timers.schedule(max(0, self._timeout_ms), self._time_is_up)
         if self._unsynced:
             yield from self._await_syncs()
         self._one_less()
@@ -179,7 +183,7 @@ class ProduceWork:
         steps = inspect_client_batch(batch.records, context.now_ms, batch.partition.log.config)
         is_wanted = context.is_wanted if self._acks else _always
         then = partial(self._inspected, batch)
-        self._record_work_for(context).run(context.connection_id, steps, then, is_wanted)
+        self._parts.record_work_for(context).run(context.connection_id, steps, then, is_wanted)
 
     def _inspected(self, batch: _LongAppend, result: InspectedBatch | KafkaError) -> None:
         if isinstance(result, KafkaError):
@@ -255,18 +259,16 @@ class ProduceWork:
         if self._timer is not None:
             self._timer.cancel()
         self._answer.send()
-        waking = _wake(self._grown)
-        if len(self._grown) <= BATCHES_A_STEP:
-            run_to_end(waking)
-        else:
-            self._slices.start_background(waking, "the answering of waiting fetches")
+        rest = begun(_wake(self._grown))
+        if rest is not None:
+            self._parts.slices.start_background(rest, "the answering of waiting fetches")
 
 
 def _wake(grown: Sequence[Grown]) -> Steps[None]:
-    for number, (partition, end_offset, appended_bytes) in enumerate(grown, 1):
-        partition.notify_when_seen(end_offset, appended_bytes)
-        if not number % BATCHES_A_STEP:
+    for number, (partition, end_offset, appended_bytes) in enumerate(grown):
+        if number and not number % BATCHES_A_STEP:
             yield
+        partition.notify_when_seen(end_offset, appended_bytes)
 
 
 def _always() -> bool:

@@ -23,7 +23,6 @@ def run_to_end(steps: Generator[object, None, Result]) -> Result:
 
 def begun(steps: Iterator[object]) -> Iterator[object] | None:
     """Runs work to its first pause. Returns the rest, or None if there was no pause. Raises what the work raises."""
-    return None if next(steps, _DONE) is _DONE else steps
-
-
-_DONE = object()
+    for _ in steps:
+        return steps
+    return None

@@ -29,7 +29,7 @@ def test_partition_that_is_not_served_joins_no_transaction() -> None:
     context = RequestContext(ApiKey.PRODUCE, 10, "client", "127.0.0.1", "PLAINTEXT", 0, 1)
     value = Record(0, 1, None, b"value", [])
     records = encode_batch([value], is_transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
-    batch = AcceptedBatch(partition, read_header(records), records, PartitionProduceResponse())
+    batch: AcceptedBatch = (partition, read_header(records), records, PartitionProduceResponse())
     joining = Joining("x", [batch], context, verifies=True)
     assert not joining.missing
     assert not joining.refusals
