@@ -21,6 +21,7 @@ from brokers import SAME_KEYS, stop, wait_until_it_answers
 from interpreters import describe
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.groups import (
     HeartbeatRequest,
@@ -42,6 +43,7 @@ from support.brokers.free_ports import free_port
 ROOT = Path(__file__).parent.parent
 CLIENT_ID = "odradek-bench"
 GROUP = "bench"
+CONSUMER_GROUP = "bench-consumers"
 
 
 @dataclass(slots=True, frozen=True)
@@ -190,6 +192,8 @@ def rows(load: Load, connections: int, partitions: int) -> Iterator[Row]:
     member, generation = join(load)
     beat = HeartbeatRequest(GROUP, generation, member)
     yield Row("Heartbeat", [encode_request(beat, 4, 7, CLIENT_ID)])
+    consumer_beat = ConsumerGroupHeartbeatRequest(CONSUMER_GROUP, "member", join_consumer_group(load))
+    yield Row("ConsumerGroupHeartbeat", [encode_request(consumer_beat, 1, 7, CLIENT_ID)])
     offset = OffsetCommitRequest.OffsetCommitRequestPartition(0, 1, committed_leader_epoch=0, committed_metadata="")
     topics = [OffsetCommitRequest.OffsetCommitRequestTopic("read", partitions=[offset])]
     commit = OffsetCommitRequest(GROUP, generation, member, topics=topics)
@@ -204,6 +208,15 @@ def rows(load: Load, connections: int, partitions: int) -> Iterator[Row]:
             assert not any(topic.error_code for topic in created.topics), created
         whole = encode_request(MetadataRequest(None), 12, 7, CLIENT_ID)
         yield Row(f"Metadata, all of {partitions} partitions", [whole], requests=connections * 4)
+
+
+def join_consumer_group(load: Load) -> int:
+    """The epoch of a member of a group of the new protocol that has all of its partitions (KIP-848)."""
+    joining = ConsumerGroupHeartbeatRequest(CONSUMER_GROUP, "member", 0, rebalance_timeout_ms=300_000)
+    joining.subscribed_topic_names, joining.topic_partitions = ["read"], []
+    joined = load.ask(joining, 1, ConsumerGroupHeartbeatResponse)
+    assert joined.error_code == 0, joined
+    return int(joined.member_epoch)
 
 
 def join(load: Load) -> tuple[str, int]:

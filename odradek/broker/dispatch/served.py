@@ -112,6 +112,6 @@ Handler = Callable[[Any, Any, Any, Callable[[Any], None]], Iterator[object] | No
 A handler whose work grows with the request is a generator: each ``yield`` ends a step of less than 1 ms, and more work
 follows it. The dispatcher runs the first step at once, so a small request pauses nowhere, and the others in slices
 (:mod:`..timers.slices`). Between two steps other requests are served, so the state may have changed, and the bytes of a
-frame that is not the request's own (``context.owns_frame``) are gone. If the connection is lost, no further step runs; a handler that must finish its work passes it to
-``broker.slices``.
+frame that is not the request's own (``context.owns_frame``) are gone. If the connection is lost, no further step runs;
+a handler that must finish its work passes it to ``broker.slices``.
 """

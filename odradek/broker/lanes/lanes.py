@@ -20,6 +20,7 @@ LANES: dict[int, tuple[str, str]] = {
     ApiKey.DESCRIBE_CLUSTER: ("kept_answers", "keeping_lane"),
     ApiKey.OFFSET_COMMIT: ("offset_commit", "offset_commit_lane"),
     ApiKey.HEARTBEAT: ("heartbeat", "heartbeat_lane"),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: ("consumer_group_heartbeat", "consumer_group_heartbeat_lane"),
     ApiKey.API_VERSIONS: ("api_versions", "api_versions_lane"),
 }
 """API key -> module and function that make its lanes."""

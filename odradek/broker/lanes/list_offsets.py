@@ -6,8 +6,6 @@ path: other timestamps, brokers and tools, denied clients, and every error.
 Owns: the requests that it knows, by their bytes. Source: ``api/list_offsets.py``.
 """
 
-from collections.abc import Callable
-
 from odradek.protocol.errors import KafkaError, ProtocolError
 from odradek.protocol.messages.offsets import ListOffsetsResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
@@ -18,7 +16,7 @@ from ..dispatch.route import Lane, Route
 from ..fetch.partition_read import READ_COMMITTED
 from ..network.connection import Connection
 from .parts import LaneParts, remember
-from .template import marks, template
+from .template import Template, marks, template
 
 MOST_KNOWN = 1024
 """The most requests that are known; then all are forgotten, since clients could fill the memory."""
@@ -39,7 +37,7 @@ class KnownListOffsets:
         leader_epoch: int,
         is_latest: bool,
         is_committed: bool,
-        answer: Callable[..., bytes],
+        answer: Template,
     ) -> None:
         """``answer``: makes the answer of the frame, offset and leader epoch."""
         self.topic = topic

@@ -8,7 +8,6 @@ acks=all with followers, denied clients, and every error.
 Owns: the requests that it knows. Source: ``api/produce.py``.
 """
 
-from collections.abc import Callable
 from struct import Struct
 from struct import error as struct_error
 
@@ -30,7 +29,7 @@ from ..produce.acceptance import PartitionData, TopicData
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from .parts import LaneParts, remember
-from .template import marks, template
+from .template import Template, marks, template
 
 OLDEST = 3
 FLEXIBLE_SINCE = 9
@@ -56,7 +55,7 @@ class KnownProduce:
         end: int,
         request: ProduceRequest,
         partition: Partition,
-        answer: Callable[..., bytes],
+        answer: Template,
     ) -> None:
         """``answer``: makes the answer of the frame, base offset, log append time and log start offset. The
         partition is looked up for each request: a deleted one must not be kept here with its log.

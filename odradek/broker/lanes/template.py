@@ -7,6 +7,8 @@ the rest of the answer.
 from collections.abc import Callable
 from struct import Struct
 
+Template = Callable[..., bytes]
+"""Makes the answer to a request of the request's frame and the numbers that change."""
 CORRELATION_ID = slice(4, 8)
 """Of a request's frame, which comes without its size."""
 _CORRELATION_ID = Struct(">4xI")
@@ -20,7 +22,7 @@ def marks(numbers: str) -> tuple[int, ...]:
     return tuple(MARKS[each][at] for at, each in enumerate(numbers))
 
 
-def template(encoded: bytes, numbers: str) -> Callable[..., bytes] | None:
+def template(encoded: bytes, numbers: str) -> Template | None:
     """A function that makes the answer to a request of the request's frame and the numbers.
 
     ``encoded``: the frame of an answer with :func:`marks` in their place, one after the other. None if these bytes are

@@ -8,7 +8,7 @@ from odradek.protocol.apis.api_keys import api
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import decode_request_header, encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode, ProtocolError
-from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.groups import (
     FindCoordinatorRequest,
@@ -40,6 +40,7 @@ from .twins import NOW_MS, Twins
 CONNECTIONS = 4
 GROUP = "readers"
 MODERN = "modern"
+MODERN_MEMBER = "modern-member"
 CONFIGS = {
     "plain": {},
     "compacted": {"cleanup.policy": "compact"},
@@ -83,6 +84,7 @@ class Traffic:
         self._sequences: dict[tuple[str | None, str, int], int] = {}
         self._correlation_id = 0
         self._modern_epoch = 0
+        self._modern_owned: list[ConsumerGroupHeartbeatRequest.TopicPartitions] = []
         self._kinds: Sequence[tuple[Callable[[int], Any], int]] = (
             (self._produce, 40),
             (self._fetch, 30),
@@ -90,6 +92,7 @@ class Traffic:
             (self._wake, 5),
             (self._list_offsets, 8),
             (self._heartbeat, 8),
+            (self._consumer_heartbeat, 8),
             (self._commit, 12),
             (self._ask_metadata, 8),
             (self._api_versions, 3),
@@ -357,11 +360,19 @@ class Traffic:
 
     async def _join_consumer_group(self) -> None:
         """A member of a group of the new protocol (KIP-848)."""
-        request = ConsumerGroupHeartbeatRequest(MODERN, "modern-member", 0, rebalance_timeout_ms=300_000)
+        request = ConsumerGroupHeartbeatRequest(MODERN, MODERN_MEMBER, 0, rebalance_timeout_ms=300_000)
         request.subscribed_topic_names, request.topic_partitions = ["plain", "stamped"], []
         answer = await self._send(0, request, 1)
         assert answer.error_code == 0, answer
+        self._note_modern(answer)
+
+    def _note_modern(self, answer: ConsumerGroupHeartbeatResponse) -> None:
         self._modern_epoch = answer.member_epoch
+        if answer.assignment is not None:
+            self._modern_owned = [
+                ConsumerGroupHeartbeatRequest.TopicPartitions(topic.topic_id, topic.partitions)
+                for topic in answer.assignment.topic_partitions
+            ]
 
     def _member(self) -> tuple[str, int]:
         member_id, generation = self._members.get(0, ("", -1))
@@ -375,6 +386,25 @@ class Traffic:
         version = self._version(HeartbeatRequest)
         instance = "static" if version >= 3 and self._one_in(20) else None
         await self._send(connection, HeartbeatRequest(group, generation, member_id, instance), version)
+
+    async def _consumer_heartbeat(self, connection: int) -> None:
+        """Mostly without news, and some that come close to it or have some."""
+        epoch = self._modern_epoch + self._one_in(30) - self._one_in(30)
+        member = "stranger" if self._one_in(30) else MODERN_MEMBER
+        request = ConsumerGroupHeartbeatRequest(GROUP if self._one_in(30) else MODERN, member, epoch)
+        if self._one_in(60):
+            request.subscribed_topic_names = ["plain", self._topic()]
+        if self._one_in(4):
+            request.topic_partitions = self._modern_owned
+        if self._one_in(20):
+            request.rebalance_timeout_ms = 300_000 + self._random.randrange(2)
+        if self._one_in(30):
+            request.instance_id = "static"
+        if self._one_in(30):
+            request.rack_id = "rack"
+        answer = await self._send(connection, request, self._random.randrange(2))
+        if not answer.error_code and answer.member_id == MODERN_MEMBER:
+            self._note_modern(answer)
 
     async def _commit(self, connection: int) -> None:
         random = self._random
@@ -397,7 +427,7 @@ class Traffic:
             member_id, generation = "", -1
         group = GROUP
         if self._one_in(3):
-            group, member_id, generation = MODERN, "modern-member", self._modern_epoch + self._one_in(20)
+            group, member_id, generation = MODERN, MODERN_MEMBER, self._modern_epoch + self._one_in(20)
         retention = -1 if version > 4 or not self._one_in(10) else 1_000
         request = OffsetCommitRequest(group, generation, member_id, retention_time_ms=retention, topics=topics)
         await self._send(connection, request, version)

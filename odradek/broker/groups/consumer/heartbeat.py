@@ -225,8 +225,13 @@ def reconcile(
 
 def set_session_timer(groups: GroupRegistry, group_id: str, member_id: str, effects: GroupEffects) -> None:
     """Restarts a member's session timer."""
+    effects.set_timer(session_timer(groups, group_id, member_id))
+
+
+def session_timer(groups: GroupRegistry, group_id: str, member_id: str) -> SetTimer:
+    """The timer that ends a member's session."""
     event = ConsumerSessionExpired(group_id, member_id)
-    effects.set_timer(SetTimer(consumer_session_key(group_id, member_id), session_timeout_ms(groups, group_id), event))
+    return SetTimer(consumer_session_key(group_id, member_id), session_timeout_ms(groups, group_id), event)
 
 
 def set_rebalance_timer(group_id: str, member: ConsumerGroupMember, effects: GroupEffects) -> None:
