@@ -106,6 +106,8 @@ EXPECTED: Mapping[str, Mapping[str, str]] = {
     "Produce": {"Topic": "WRITE", "TransactionalId": "WRITE"},
     "SyncGroup": {"Group": "READ"},
     "TxnOffsetCommit": {"Group": "READ", "Topic": "READ", "TransactionalId": "WRITE"},
+    "UnregisterBroker": {"Cluster": "ALTER"},
+    "UpdateFeatures": {"Cluster": "ALTER"},
     "WriteTxnMarkers": {"Cluster": "ALTER CLUSTER_ACTION"},
 }
 """The checks that Apache Kafka 4.3 makes for the requests of the tests. Each is both allowed and denied."""

@@ -1,6 +1,7 @@
 """Requests for quotas, SCRAM users and delegation tokens that change nothing."""
 
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
+from odradek.protocol.messages.quorum import UnregisterBrokerRequest, UpdateFeaturesRequest
 from odradek.protocol.messages.security import (
     AlterUserScramCredentialsRequest,
     CreateDelegationTokenRequest,
@@ -29,6 +30,15 @@ def alter_users(_: dict[str, bytes]) -> Message:
     return AlterUserScramCredentialsRequest(
         deletions=[AlterUserScramCredentialsRequest.ScramCredentialDeletion("unknown", SHA_256)]
     )
+
+
+def update_features(_: dict[str, bytes]) -> Message:
+    update = UpdateFeaturesRequest.FeatureUpdateKey("group.version", 1)
+    return UpdateFeaturesRequest(feature_updates=[update], validate_only=True)
+
+
+def unregister_broker(_: dict[str, bytes]) -> Message:
+    return UnregisterBrokerRequest(77)
 
 
 def create_token(_: dict[str, bytes]) -> Message:

@@ -52,6 +52,8 @@ from parity.authorization_of_clients import (
     describe_users,
     expire_token,
     renew_token,
+    unregister_broker,
+    update_features,
 )
 from parity.authorization_of_configs import describe_configs, incremental, legacy, logger_level
 from parity.authorization_requests import (
@@ -325,6 +327,8 @@ QUESTIONS: tuple[Question, ...] = (
     Question("AlterClientQuotas", 1, alter_quotas),
     Question("DescribeUserScramCredentials", 0, describe_users),
     Question("AlterUserScramCredentials", 0, alter_users),
+    Question("UpdateFeatures", 2, update_features),
+    Question("UnregisterBroker", 0, unregister_broker),
     Question("CreateDelegationToken", 3, create_token),
     Question("RenewDelegationToken", 2, renew_token),
     Question("ExpireDelegationToken", 2, expire_token),

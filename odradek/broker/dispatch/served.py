@@ -59,6 +59,8 @@ SERVED: dict[int, str] = {
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: "alter_user_scram_credentials",
     ApiKey.ALTER_CLIENT_QUOTAS: "alter_client_quotas",
     ApiKey.DESCRIBE_QUORUM: "describe_quorum",
+    ApiKey.UPDATE_FEATURES: "update_features",
+    ApiKey.UNREGISTER_BROKER: "unregister_broker",
     ApiKey.DESCRIBE_CLUSTER: "describe_cluster",
     ApiKey.DESCRIBE_PRODUCERS: "describe_producers",
     ApiKey.DESCRIBE_TRANSACTIONS: "describe_transactions",

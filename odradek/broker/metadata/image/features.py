@@ -44,6 +44,10 @@ ELR_SUPPORTED = 23
 """4.0-IV1 (KIP-966)."""
 CORDONED_DIRECTORIES_SUPPORTED = 30
 
+METADATA_CHANGED_AT = frozenset({8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
+"""The levels of metadata.version whose records have what earlier levels have no place for
+(``MetadataVersion.didMetadataChange``). A downgrade past one of them may lose metadata."""
+
 SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),
     GROUP_VERSION: (0, LATEST_GROUP_VERSION),

@@ -51,6 +51,8 @@ CHECKS: dict[int, Check] = {
     ApiKey.DESCRIBE_CLIENT_QUOTAS: administration.needs_cluster_describe_configs,
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: administration.needs_cluster_describe,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: administration.needs_cluster_alter,
+    ApiKey.UPDATE_FEATURES: administration.needs_cluster_alter,
+    ApiKey.UNREGISTER_BROKER: administration.needs_cluster_alter,
     ApiKey.ALTER_CLIENT_QUOTAS: administration.needs_cluster_alter_configs,
     ApiKey.DESCRIBE_QUORUM: administration.needs_cluster_describe,
     ApiKey.DESCRIBE_CLUSTER: shown.describe_cluster,
