@@ -54,6 +54,7 @@ OF_GROUP = "ALTER_CONFIGS DELETE DESCRIBE DESCRIBE_CONFIGS READ"
 EXPECTED: Mapping[str, Mapping[str, str]] = {
     "AddOffsetsToTxn": {"Group": "READ", "TransactionalId": "WRITE"},
     "AddPartitionsToTxn": {"Cluster": "CLUSTER_ACTION", "Topic": "WRITE", "TransactionalId": "WRITE"},
+    "AddRaftVoter": {"Cluster": "ALTER"},
     "AlterClientQuotas": {"Cluster": "ALTER_CONFIGS"},
     "AlterConfigs": {"Cluster": "ALTER_CONFIGS", "Group": "ALTER_CONFIGS", "Topic": "ALTER_CONFIGS"},
     "AlterPartitionReassignments": {"Cluster": "ALTER"},
@@ -104,6 +105,7 @@ EXPECTED: Mapping[str, Mapping[str, str]] = {
     "OffsetFetch": {"Group": "DESCRIBE", "Topic": "DESCRIBE"},
     "OffsetForLeaderEpoch": {"Cluster": "CLUSTER_ACTION", "Topic": "DESCRIBE"},
     "Produce": {"Topic": "WRITE", "TransactionalId": "WRITE"},
+    "RemoveRaftVoter": {"Cluster": "ALTER"},
     "SyncGroup": {"Group": "READ"},
     "TxnOffsetCommit": {"Group": "READ", "Topic": "READ", "TransactionalId": "WRITE"},
     "UnregisterBroker": {"Cluster": "ALTER"},

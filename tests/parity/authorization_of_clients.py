@@ -1,7 +1,12 @@
 """Requests for quotas, SCRAM users and delegation tokens that change nothing."""
 
+from odradek.protocol.messages.quorum import (
+    AddRaftVoterRequest,
+    RemoveRaftVoterRequest,
+    UnregisterBrokerRequest,
+    UpdateFeaturesRequest,
+)
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
-from odradek.protocol.messages.quorum import UnregisterBrokerRequest, UpdateFeaturesRequest
 from odradek.protocol.messages.security import (
     AlterUserScramCredentialsRequest,
     CreateDelegationTokenRequest,
@@ -39,6 +44,14 @@ def update_features(_: dict[str, bytes]) -> Message:
 
 def unregister_broker(_: dict[str, bytes]) -> Message:
     return UnregisterBrokerRequest(77)
+
+
+def add_voter(_: dict[str, bytes]) -> Message:
+    return AddRaftVoterRequest("another cluster")
+
+
+def remove_voter(_: dict[str, bytes]) -> Message:
+    return RemoveRaftVoterRequest("another cluster")
 
 
 def create_token(_: dict[str, bytes]) -> Message:

@@ -45,12 +45,14 @@ from odradek.protocol.messages.transactions import (
 )
 from parity.authorization_names import GROUPS, LASTING_TRANSACTION, TOPICS
 from parity.authorization_of_clients import (
+    add_voter,
     alter_quotas,
     alter_users,
     create_token,
     describe_tokens,
     describe_users,
     expire_token,
+    remove_voter,
     renew_token,
     unregister_broker,
     update_features,
@@ -329,6 +331,8 @@ QUESTIONS: tuple[Question, ...] = (
     Question("AlterUserScramCredentials", 0, alter_users),
     Question("UpdateFeatures", 2, update_features),
     Question("UnregisterBroker", 0, unregister_broker),
+    Question("AddRaftVoter", 0, add_voter),
+    Question("RemoveRaftVoter", 0, remove_voter),
     Question("CreateDelegationToken", 3, create_token),
     Question("RenewDelegationToken", 2, renew_token),
     Question("ExpireDelegationToken", 2, expire_token),

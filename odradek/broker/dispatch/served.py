@@ -61,6 +61,8 @@ SERVED: dict[int, str] = {
     ApiKey.DESCRIBE_QUORUM: "describe_quorum",
     ApiKey.UPDATE_FEATURES: "update_features",
     ApiKey.UNREGISTER_BROKER: "unregister_broker",
+    ApiKey.ADD_RAFT_VOTER: "add_raft_voter",
+    ApiKey.REMOVE_RAFT_VOTER: "remove_raft_voter",
     ApiKey.DESCRIBE_CLUSTER: "describe_cluster",
     ApiKey.DESCRIBE_PRODUCERS: "describe_producers",
     ApiKey.DESCRIBE_TRANSACTIONS: "describe_transactions",

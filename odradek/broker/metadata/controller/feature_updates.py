@@ -38,7 +38,8 @@ NOT_SUPPORTED = (0, 0)
 def update_features(
     image: MetadataImage, controller: Controller, kraft_version: int, request: UpdateFeaturesRequest, version: int
 ) -> Steps[Decision[UpdateFeaturesResponse]]:
-    """Changes all features of the request, or none. ``kraft_version``: its finalised level; the metadata has no record of it.
+    """Changes all features of the request, or none. ``kraft_version``: its finalised level, of which the
+    image has nothing.
 
     If a feature is named twice, the last entry counts. They are checked in the order of Kafka's hash map, since the
     answer has the first error.

@@ -13,6 +13,7 @@ Source: QuorumController.
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -38,6 +39,16 @@ MAX_RECORDS_PER_USER_OPERATION = 10_000
 """``QuorumController.MAX_RECORDS_PER_USER_OP``."""
 
 
+class OnlyVoter(NamedTuple):
+    """The voter of a metadata log that no other node has. ``listener``: the name of its controller listener."""
+
+    cluster_id: str
+    node_id: int
+    directory_id: bytes
+    kraft_version: int
+    listener: str
+
+
 class MetadataService(PublishedMetadata):
     """The image of a broker that is its own controller, and the only way to change it."""
 
@@ -55,6 +66,12 @@ class MetadataService(PublishedMetadata):
         super().__init__(log, config, cluster_id, directory_id, now_ms)
         self._refusal: str | None = None
         self.controller_endpoint = controller_endpoint(config)
+
+    @property
+    def only_voter(self) -> OnlyVoter:
+        """This node."""
+        listener, _, _ = self.controller_endpoint
+        return OnlyVoter(self.cluster_id, self.node_id, self.directory_id, self.log.kraft_version, listener)
 
     def refuse_changes(self, reason: str) -> None:
         """Refuses all changes from now on, for directories that are served read-only."""

@@ -53,6 +53,8 @@ CHECKS: dict[int, Check] = {
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: administration.needs_cluster_alter,
     ApiKey.UPDATE_FEATURES: administration.needs_cluster_alter,
     ApiKey.UNREGISTER_BROKER: administration.needs_cluster_alter,
+    ApiKey.ADD_RAFT_VOTER: administration.needs_cluster_alter,
+    ApiKey.REMOVE_RAFT_VOTER: administration.needs_cluster_alter,
     ApiKey.ALTER_CLIENT_QUOTAS: administration.needs_cluster_alter_configs,
     ApiKey.DESCRIBE_QUORUM: administration.needs_cluster_describe,
     ApiKey.DESCRIBE_CLUSTER: shown.describe_cluster,
