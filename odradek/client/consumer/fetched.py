@@ -1,4 +1,4 @@
-"""The records of one partition in one Fetch response, decoded one by one when they are taken.
+"""The records of one partition in one Fetch response, decoded in short lists when they are taken.
 
 Owns: which records a consumer sees: none before its position, no control records, with read_committed no records of
 aborted transactions. Never does: I/O. Invariant: ``next_offset`` only grows. After a batch it is the batch's last
@@ -7,11 +7,12 @@ offset + 1, even if compaction removed the last records. Source: ``consumer.inte
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import BatchHeader, Buffer, check_crc, iterate_headers
 from odradek.protocol.records.control import ControlRecordType, control_record_type
-from odradek.protocol.records.record import iterate_records
+from odradek.protocol.records.record import iterate_records, iterate_rows
 
 from ..types import ConsumerRecord, TopicPartition
 
@@ -42,6 +43,8 @@ class FetchedPartition:
         self._buffer = records
         self._records = self._decode()
         self._error: KafkaError | None = None
+        self._taken = 0
+        """The number of records of ``_ahead`` that are taken."""
         self._ahead = self._next()
 
     @property
@@ -55,10 +58,13 @@ class FetchedPartition:
             raise self._error
         taken: list[ConsumerRecord] = []
         while self._ahead is not None and len(taken) < max_records:
-            record = self._ahead
-            taken.append(record)
-            self.next_offset = record.offset + 1
-            self._ahead = self._next()
+            start, end = self._taken, self._taken + max_records - len(taken)
+            taken += self._ahead[start:end]
+            self._taken = end
+            self.next_offset = taken[-1].offset + 1
+            if end >= len(self._ahead):
+                self._taken = 0
+                self._ahead = self._next()
         self.expected_position = self.next_offset
         return taken
 
@@ -67,35 +73,33 @@ class FetchedPartition:
         """The number of records in a result of ``take``."""
         return len(taken)
 
-    def _next(self) -> ConsumerRecord | None:
+    def _next(self) -> Any:
         try:
             return next(self._records, None)
         except KafkaError as error:
             self._error = error
             return None
 
-    def _decode(self) -> Iterator[ConsumerRecord]:
+    def _decode(self) -> Iterator[Any]:
+        """Lists of records, none of them empty."""
         topic, partition = self.partition
+        new = tuple.__new__
         for position, header in iterate_headers(self._buffer):
             if header.last_offset < self.next_offset:
                 continue
             if self._check_crcs:
                 check_crc(self._buffer, position, header)
             if not self._is_hidden(position, header):
-                timestamp_type = 1 if header.is_log_append_time else 0
-                for record in iterate_records(self._buffer, header, position):
-                    if record.offset >= self.next_offset:
-                        yield ConsumerRecord(
-                            topic,
-                            partition,
-                            record.offset,
-                            record.timestamp,
-                            timestamp_type,
-                            record.key,
-                            record.value,
-                            record.headers,
-                            header.partition_leader_epoch,
-                        )
+                kind, epoch = 1 if header.is_log_append_time else 0, header.partition_leader_epoch
+                for rows in iterate_rows(self._buffer, header, position):
+                    wanted = self.next_offset
+                    records = [
+                        new(ConsumerRecord, (topic, partition, offset, timestamp, kind, key, value, headers, epoch))
+                        for offset, timestamp, key, value, headers in rows
+                        if offset >= wanted
+                    ]
+                    if records:
+                        yield records
             self.next_offset = max(self.next_offset, header.next_offset)
 
     def _is_hidden(self, position: int, header: BatchHeader) -> bool:

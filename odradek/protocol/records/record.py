@@ -10,7 +10,9 @@ headers. Source: Kafka's DefaultRecord and DefaultRecordBatch.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from functools import partial
+from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 from .batch import BATCH_HEADER_SIZE, BatchHeader, Buffer, read_header
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, decompress, decompressed_chunks
@@ -25,6 +27,11 @@ RECORDS_A_STEP = 512
 
 _LEAST_USUAL_TIME, _GREATEST_USUAL_TIME = -0x8000000000000000 + 64, MAX_INT64 - 64
 """The range of base timestamps to which the delta of one byte can be added without a check: it is at most 64."""
+_FIRST_ROWS = 16
+"""The most records of the first rows of a batch; of later ones twice as many, up to RECORDS_A_STEP."""
+
+Row: TypeAlias = tuple[int, int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
+"""The fields of a :class:`Record`, without the class: it takes a fifth of the time of decoding."""
 
 
 class Record(NamedTuple):
@@ -35,6 +42,10 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: list[tuple[str, bytes | None]]
+
+
+_AS_RECORDS = partial(map, partial(tuple.__new__, Record))
+"""The records of rows."""
 
 
 def decode_records(
@@ -67,6 +78,24 @@ def iterate_records(
     if header.records_count == 0:
         return iter(())
     return _records_in(section_chunks(buffer, header, position, max_decompressed_size), header)
+
+
+def iterate_rows(
+    buffer: Buffer,
+    header: BatchHeader,
+    position: int = 0,
+    *,
+    max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+) -> Iterator[list[Row]]:
+    """As `iterate_records`, but yields lists of rows, none of them empty: the fastest way to many records.
+
+    A list has at most RECORDS_A_STEP rows. Those before a malformed record are yielded before the error is raised.
+    """
+    if header.is_legacy:
+        return ([record] for record in _legacy_records(buffer, header, position, max_decompressed_size))
+    if header.records_count == 0:
+        return iter(())
+    return _rows_in(section_chunks(buffer, header, position, max_decompressed_size), header)
 
 
 def first_offset(buffer: Buffer, position: int = 0) -> int:
@@ -162,21 +191,39 @@ def _outline(cut: CutRecord) -> bytes | None:
 def _records_in(
     chunks: Iterator[bytes], header: BatchHeader, read_value: Callable[[CutRecord], bytes | None] = CutRecord.value
 ) -> Iterator[Record]:
-    """Yields the records in `chunks`; a record may span chunks. Holds one chunk and one copy of a record in memory.
+    """The records in `chunks`, as `_rows_in`."""
+    return chain.from_iterable(map(_AS_RECORDS, _rows_in(chunks, header, read_value)))
 
-    `read_value` reads the values of records that end in a later chunk.
+
+def _rows_in(
+    chunks: Iterator[bytes], header: BatchHeader, read_value: Callable[[CutRecord], bytes | None] = CutRecord.value
+) -> Iterator[list[Row]]:
+    """Yields the records in `chunks`; a record may span chunks. Holds one chunk and one copy of its records in memory.
+
+    `read_value` reads the values of records that end in a later chunk. Such a record is yielded alone.
     """
     base_offset, base_timestamp, count, append_time = check_base(header)
     if not has_usual_times(header):
-        usual = _records_in(chunks, header._replace(base_timestamp=0), read_value)
+        usual = _rows_in(chunks, header._replace(base_timestamp=0), read_value)
         yield from usual if append_time is not None else _shifted(usual, base_timestamp)
         return
-    new = tuple.__new__
     data, position, limit = b"", 0, 0
+    left, most = count, _FIRST_ROWS
     try:
-        for _ in range(count):
+        while left:
             if limit - position < SMALLEST_RECORD_SIZE:
                 data, position, limit = _gather(data, position, chunks)
+            rows = None
+            if count > 1:
+                rows, position = _whole_rows(data, position, min(left, most), base_offset, base_timestamp)
+            if rows:
+                left -= len(rows)
+                most = min(2 * most, RECORDS_A_STEP)
+                if append_time is not None:
+                    rows = [(offset, append_time, key, value, headers) for offset, _, key, value, headers in rows]
+                yield rows
+                continue
+            left -= 1
             size = data[position]
             if size < 0x80:
                 position += 1
@@ -187,7 +234,7 @@ def _records_in(
             if end > limit:
                 cut = CutRecord(data, position, size, chunks)
                 data = b""  # releases the chunk, which must not stay in memory beside a large value
-                yield _cut_record(cut, base_offset, base_timestamp, append_time, read_value)
+                yield [_cut_record(cut, base_offset, base_timestamp, append_time, read_value)]
                 data, position, limit = cut.data, cut.position, len(cut.data)
                 continue
             timestamp, offset, at, key_size, length, position = read_fields(data, position, base_offset, base_timestamp)
@@ -200,18 +247,90 @@ def _records_in(
                 position += 1
             if position != end:
                 raise InvalidRecordError(f"record of {size} bytes ends at {position}, not at {end}")
-            yield new(Record, (offset, timestamp if append_time is None else append_time, key, value, headers))
+            yield [(offset, timestamp if append_time is None else append_time, key, value, headers)]
     except IndexError:
         raise InvalidRecordError(f"records end inside a record at {position} of {len(data)} bytes") from None
     refuse_rest(limit - position + sum(map(len, chunks)), count)
 
 
-def _shifted(records: Iterator[Record], base_timestamp: int) -> Iterator[Record]:
+def _whole_rows(data: bytes, position: int, most: int, base_offset: int, base_timestamp: int) -> tuple[list[Row], int]:
+    """Decodes up to `most` records. Returns them and the position after them.
+
+    It stops before a record that is malformed, incomplete or larger than 1 MiB. Numbers are decoded inline for speed.
+    """
+    rows: list[Row] = []
+    headers: list[tuple[str, bytes | None]]
+    append, limit, start = rows.append, len(data), position
+    try:
+        for _ in range(most):
+            start = position
+            number, position = data[position], position + 1
+            if number >= 0x80:
+                number, position = number & 0x7F | data[position] << 7, position + 1
+                if number >= 0x4000:
+                    number, position = _third_byte(number, data, position)
+            end = position + (number >> 1)
+            if number & 1 or end > limit:
+                break
+            number, position = data[position + 1], position + 2  # after the attributes
+            if number >= 0x80:
+                number, position = decode_varlong(data, position - 1)
+                timestamp = wrap_int64(base_timestamp + number)
+            else:
+                timestamp = base_timestamp + ((number >> 1) ^ -(number & 1))
+            number, position = data[position], position + 1
+            if number >= 0x80:
+                number, position = number & 0x7F | data[position] << 7, position + 1
+                if number >= 0x4000:
+                    number, position = _third_byte(number, data, position)
+            offset = base_offset + ((number >> 1) ^ -(number & 1))
+            number, position = data[position], position + 1
+            if number >= 0x80:
+                number, position = number & 0x7F | data[position] << 7, position + 1
+            key, stop = None, position + (number >> 1)
+            if number != 1:  # not null
+                if number & 1 or number >= 0x4000:
+                    break
+                key, position = data[position:stop], stop
+            number, position = data[position], position + 1
+            if number >= 0x80:
+                number, position = number & 0x7F | data[position] << 7, position + 1
+                if number >= 0x4000:
+                    number, position = _third_byte(number, data, position)
+            value, stop = None, position + (number >> 1)
+            if number != 1:
+                if number & 1:
+                    break
+                value, position = data[position:stop], stop
+            headers, position = [], position + 1
+            if data[position - 1]:
+                headers, position = _decode_headers(data, position - 1, end)
+            if position != end:
+                break
+            append((offset, timestamp, key, value, headers))
+        else:
+            return rows, position
+    except (IndexError, InvalidRecordError):
+        pass
+    return rows, start
+
+
+def _third_byte(number: int, data: bytes, position: int) -> tuple[int, int]:
+    """Adds the third byte at `position` to an unsigned number of two bytes. Returns it and the position after it.
+
+    Raises IndexError if the number is longer.
+    """
+    if data[position] >= 0x80:
+        raise IndexError
+    return number & 0x3FFF | data[position] << 14, position + 1
+
+
+def _shifted(usual: Iterator[list[Row]], base_timestamp: int) -> Iterator[list[Row]]:
     """Adds a base timestamp near the limits of 64 bits to the records' timestamps, which are deltas. As in Java, a sum
     beyond the limit wraps.
     """
-    for record in records:
-        yield record._replace(timestamp=wrap_int64(base_timestamp + record.timestamp))
+    for rows in usual:
+        yield [(row[0], wrap_int64(base_timestamp + row[1]), *row[2:]) for row in rows]
 
 
 def read_fields(

@@ -52,6 +52,14 @@ def test_from_the_position_inside_a_batch(at_a_time: int) -> None:
     assert (data.next_offset, data.expected_position) == (10, 10)
 
 
+@pytest.mark.parametrize("at_a_time", [1, 7, 16, 1000])
+def test_many_records_at_any_pace(at_a_time: int) -> None:
+    data = fetched(batch(0, 2000) + batch(2000, 1) + batch(2001, 50), 5)
+    assert len(data.take(at_a_time)) == at_a_time
+    assert data.next_offset == data.expected_position == 5 + at_a_time
+    assert offsets(data, at_a_time) == list(range(5 + at_a_time, 2051))
+
+
 def test_gaps_of_compaction_are_passed_over() -> None:
     data = fetched(batch(0, 2, last=9) + batch(20, 1, last=29))
     assert [record.offset for record in data.take(2)] == [0, 1]

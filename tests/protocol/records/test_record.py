@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from odradek.protocol.records.batch import BATCH_HEADER_SIZE, NO_TIMESTAMP, chec
 from odradek.protocol.records.builder import BatchBuilder, assemble_batch, encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.errors import InvalidRecordError
-from odradek.protocol.records.record import Record, decode_records, iterate_records
+from odradek.protocol.records.record import RECORDS_A_STEP, Record, decode_records, iterate_records, iterate_rows
 from odradek.protocol.records.varint import decode_varint, decode_varlong, encode_varlong
 
 optional_bytes = st.none() | st.binary(max_size=200)
@@ -35,6 +36,27 @@ def test_what_goes_in_comes_out(original: list[Record], compression: Compression
     assert header.max_timestamp == max(record.timestamp for record in original)
     assert decode_records(batch) == shifted
     assert decode_records(memoryview(b"12345" + batch), None, 5) == shifted
+
+
+@given(records, st.sampled_from(CompressionType), st.integers(0, 40))
+def test_rows_are_the_records_without_their_class(
+    original: list[Record], compression: CompressionType, copies: int
+) -> None:
+    every = [record._replace(offset=at) for at, record in enumerate(original * (copies + 1))]
+    batch = encode_batch(every, compression=compression)
+    rows = list(iterate_rows(batch, read_header(batch)))
+    assert all(1 <= len(some) <= RECORDS_A_STEP for some in rows)
+    assert [Record(*row) for some in rows for row in some] == every
+
+
+def test_rows_before_a_malformed_record_come_first() -> None:
+    batch = bytearray(encode_batch([Record(at, 0, None, b"value", []) for at in range(100)]))
+    batch[-1] = 2  # the last record has a header that ends after the batch
+    rows = iterate_rows(bytes(batch), read_header(batch))
+    found = [row[0] for some in islice(rows, 3) for row in some]  # 16, 32, 51 of 64
+    assert found == list(range(99))
+    with pytest.raises(InvalidRecordError, match="number of record headers"):
+        next(rows)
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
