@@ -7,18 +7,19 @@ Source: ``AbstractKafkaConfig``, ``LogConfig``, ``GroupConfig``, ``ClientMetrics
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from odradek.protocol.common.holder import holder
 
 from .own_keys import OWN_KEYS
 
 DATA = Path(__file__).parent / "data"
 
 
-@dataclass(frozen=True, slots=True)
+@holder()
 class KeyDefinition:
     """One configuration key.
 

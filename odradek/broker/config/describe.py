@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
+from odradek.protocol.common.holder import holder
+
 from .definition import KeyDefinition, client_metrics_keys, dynamic_only_keys, group_keys, server_keys, topic_keys
 from .effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from .group_config import group_values
@@ -80,7 +82,7 @@ class DescribedConfig:
         return self.source is ConfigSource.DEFAULT_CONFIG
 
 
-@dataclass(frozen=True, slots=True)
+@holder()
 class BrokerLayers:
     """The settings of this broker in order of precedence: its own dynamic configs, those for all brokers, the file."""
 

@@ -1,9 +1,9 @@
 """The settings of the group coordinator, under Kafka's names. Source: ``GroupCoordinatorConfig``."""
 
-from dataclasses import dataclass
+from odradek.protocol.common.holder import holder
 
 
-@dataclass(frozen=True, slots=True)
+@holder()
 class GroupCoordinatorConfig:
     """The configurable limits and times of the group coordinator, with Kafka's defaults. Milliseconds, bytes."""
 

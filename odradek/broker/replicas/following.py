@@ -5,14 +5,14 @@ Source: ReplicaManager's use of its ReplicaFetcherManager.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from odradek.protocol.common.holder import holder
 from odradek.storage.log.log import Log
 
 from ..metrics.replica_state import FetcherState, FollowedReplica
 
 
-@dataclass(frozen=True, slots=True)
+@holder()
 class Following:
     """A partition to follow, with its log. ``visible`` is called with the number of bytes that consumers of this copy
     can read in addition; 0 if the copy was truncated."""

@@ -15,9 +15,9 @@ PartitionState; KIP-497, KIP-841, KIP-903.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from odradek.protocol.common.holder import holder
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 from ..metadata.image.image import BrokerRegistration, LeaderRecoveryState, PartitionImage
@@ -104,7 +104,7 @@ class Proposal(NamedTuple):
         return frozenset(broker_id for broker_id, _ in self.isr)
 
 
-@dataclass(frozen=True, slots=True)
+@holder()
 class Committed:
     """The state of the partition after the controllers have accepted a proposal."""
 

@@ -8,8 +8,8 @@ with NOT_LEADER_OR_FOLLOWER when the leadership ends. Source: Partition.scala; D
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from odradek.protocol.common.holder import holder
 from odradek.protocol.errors import ErrorCode, KafkaError, error_of
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.messages.quorum import AlterPartitionRequest, AlterPartitionResponse
@@ -34,7 +34,7 @@ SHARED_BYTES = 16 * 1024
 """A read of at most this many bytes is kept for the other followers."""
 
 
-@dataclass(frozen=True, slots=True)
+@holder()
 class LeadingCommon:
     """The objects that all leaderships of a broker share. ``clock_ms``: a monotonic clock."""
 

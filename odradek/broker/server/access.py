@@ -5,10 +5,10 @@ for is None and is not imported. Source: ``AclPublisher``, ``DelegationTokenPubl
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from odradek.protocol.common.holder import holder
 from odradek.storage.directory.log_directories import LogDirectories
 
 from ..config.authorizer import authorizer_settings
@@ -26,7 +26,7 @@ APPLIED_A_STEP = 64
 Key = TypeVar("Key")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@holder(kw_only=True)
 class AccessRules:
     """``authorizer`` decides what clients may do; None if they may do everything. ``token_hmacs``: the HMACs of the
     delegation tokens; None if tokens are disabled. ``scram_decoys``: made-up SCRAM credentials for unknown users; None

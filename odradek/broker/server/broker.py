@@ -5,9 +5,9 @@ Owns: the references to the parts. Never does: I/O, deciding. Invariant: it is c
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.holder import holder
 from odradek.storage.directory.log_directories import LogDirectories
 
 from ..config.server_config import ServerConfig
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..security.authorization.standard_authorizer import StandardAuthorizer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@holder(kw_only=True)
 class Broker:
     """A broker's parts.
 

@@ -6,9 +6,9 @@ implement them. Source: ``process.roles``; BrokerServer, ControllerServer.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.common.holder import holder
 from odradek.storage.directory.log_directories import LogDirectories
 
 from ..dispatch.dispatch import Dispatcher
@@ -40,7 +40,7 @@ def no_versions() -> Versions:
     return {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@holder(kw_only=True)
 class ControlledBy:
     """What a broker has of its controllers, once its metadata is there.
 

@@ -6,10 +6,10 @@ directory without disk errors has checkpoints and a clean-shutdown marker. Sourc
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.holder import holder
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.errors import StorageError
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .metrics import BrokerMetrics
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@holder(kw_only=True)
 class OpenedBroker:
     """The parts of a broker that does not serve yet. ``metrics``: None without ``odradek.metrics.listener``.
     ``clock_ms``: wall clock, milliseconds since the epoch."""
@@ -56,7 +56,7 @@ class OpenedBroker:
     clock_ms: Callable[[], int]
 
 
-@dataclass(frozen=True, slots=True)
+@holder()
 class RunningBroker:
     """A broker that serves. ``disk_watch`` is None if the directories are served read-only."""
 

@@ -11,7 +11,6 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.storage.directory.log_directories import LogDirectories
 
-from ..api.loggers import has_logger
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..config.stored import ADVERTISED
@@ -79,7 +78,7 @@ class Standalone(Role):
             random_uuid,
             log_dirs.shortage_in,
             check_listeners=self._check_listeners,
-            has_logger=has_logger,
+            has_logger=_has_logger,
             endpoints_under=self._endpoints_under,
         )
         self._lifecycle = BrokerLifecycle(metadata, controller)
@@ -140,3 +139,9 @@ class Standalone(Role):
     async def close(self, now_ms: int) -> None:
         """Writes the records of a stop."""
         self._lifecycle.stop(now_ms)
+
+
+def _has_logger(name: str) -> bool:
+    from ..api.loggers import has_logger  # only for requests that change levels
+
+    return has_logger(name)

@@ -5,9 +5,9 @@ Owns: the defaults, which are the real ones. Never does: I/O.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from odradek.protocol.common.holder import holder
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.files.disk_reserve import ReservedFiles
 from odradek.storage.files.files import Files
@@ -22,7 +22,7 @@ def own_clock(loop: asyncio.AbstractEventLoop) -> Loop:
     return loop
 
 
-@dataclass(frozen=True, slots=True)
+@holder()
 class FixedSettings:
     """Intervals and sizes that no config sets."""
 
@@ -39,7 +39,7 @@ class FixedSettings:
     takes."""
 
 
-@dataclass(frozen=True, slots=True)
+@holder()
 class Surroundings:
     """Where a broker reads files and clocks. ``files`` returns the file layer of a directory; ``clock_ms`` reads the
     wall clock (ms since the epoch); ``timer_loop`` gives the clock and the wake-ups of timers. ``intercept`` gets an

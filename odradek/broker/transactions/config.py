@@ -1,10 +1,10 @@
 """The settings of the transaction coordinator, under Kafka's names. Source: ``TransactionLogConfig``,
 ``TransactionStateManagerConfig``, ``TransactionConfig``."""
 
-from dataclasses import dataclass
+from odradek.protocol.common.holder import holder
 
 
-@dataclass(frozen=True, slots=True)
+@holder()
 class TransactionCoordinatorConfig:
     """The settings; defaults are Kafka's. Times in milliseconds."""
 

@@ -10,10 +10,10 @@ LogSegment.recover, UnifiedLog.rebuildProducerState.
 import logging
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from odradek.protocol.common.holder import holder
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.records.batch import BatchHeader, check_crc
 from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordError, UnknownMagicError
@@ -61,7 +61,7 @@ class RecoveryReports(NamedTuple):
     """It is called when this many bytes of a segment were checked, and at the segment's end."""
 
 
-@dataclass(slots=True)
+@holder()
 class LoadedLog:
     """The parts of an open log. `was_recovered`: batches were checked and need a sync."""
 

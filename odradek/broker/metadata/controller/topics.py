@@ -16,7 +16,6 @@ from odradek.protocol.names.internal_topics import METADATA_TOPIC
 from odradek.protocol.names.topic_names import check_topic_name, may_collide, unified
 
 from ...config.definition import server_keys, topic_keys
-from ...config.describe import ConfigSource, describe_topic
 from ..image.image import MetadataImage, ResourceType
 from ..publisher.decision import NAMES_A_STEP, ApiError, Decision, counted
 from .config_operations import ConfigOperation, OperationType
@@ -161,6 +160,8 @@ def _effective_configs(image: MetadataImage, overrides: dict[str, str], controll
     """The configs of a topic with these overrides, with the source of each. Unlike in DescribeConfigs, the source is
     the first layer that sets any synonym of the key (KafkaConfigSchema.resolveEffectiveTopicConfig).
     """
+    from ...config.describe import ConfigSource, describe_topic  # only when a topic is created
+
     cluster, node = image.broker_config_layers(controller.node_id)
     layers = (
         (ConfigSource.DYNAMIC_BROKER_CONFIG, node),

@@ -8,11 +8,11 @@ KafkaRaftClient; KIP-595, KIP-630.
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from odradek.protocol.codec import decode
+from odradek.protocol.common.holder import holder
 from odradek.protocol.messages.snapshots import VotersRecord
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.names.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
@@ -61,7 +61,7 @@ FIRST_SNAPSHOT = SnapshotId(0, 0)
 """``Snapshots.BOOTSTRAP_SNAPSHOT_ID``."""
 
 
-@dataclass(frozen=True, slots=True)
+@holder()
 class MetadataLogConfig:
     """The ``metadata.*`` keys: the size of segments and the retention of snapshots, in bytes and ms. -1: unlimited."""
 
