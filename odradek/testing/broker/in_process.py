@@ -8,7 +8,6 @@ the child holds none of its sockets.
 
 import contextlib
 import os
-import secrets
 import shutil
 import tempfile
 import threading
@@ -64,6 +63,8 @@ class InProcessBroker(Inspection):
         if isinstance(directory, Mapping):
             raise TypeError("the first argument is the directory: write configs={...}")
         self._configs = texts(configs or {})
+        self._loaded: tuple[dict[str, str], ServerConfig] | None = None
+        """The keys of the last start, and their configuration."""
         self._remove: Callable[[], object] = _nothing
         if directory is None:
             directory = tempfile.mkdtemp(prefix="odradek-")
@@ -270,8 +271,11 @@ class InProcessBroker(Inspection):
         return {"listeners": f"PLAINTEXT://{HOST}:{self._port}", "log.dirs": str(self.log_dir)}
 
     def _config(self) -> ServerConfig:
+        """The configuration. While the keys stay the same, a reset need not read them again."""
         keys = {**self._own_keys(), **self._configs}
-        return loaded(keys)
+        if self._loaded is None or self._loaded[0] != keys:
+            self._loaded = keys, loaded(keys)
+        return self._loaded[1]
 
     def _server(self, config: ServerConfig) -> BrokerServer:
         clock = self._clock
@@ -297,7 +301,7 @@ class InProcessBroker(Inspection):
         """Moves the data aside and removes it on a thread: a disk may take 30 ms for it, and the next broker need not
         wait."""
         with contextlib.suppress(FileNotFoundError):
-            aside = self.log_dir.rename(self.log_dir.with_name(f"removed-{secrets.token_hex(8)}"))
+            aside = self.log_dir.rename(self.log_dir.with_name(f"removed-{os.urandom(8).hex()}"))
             remove = partial(shutil.rmtree, aside, ignore_errors=True)
             threading.Thread(target=remove, name="odradek-removal").start()
         self._clock.reset()
