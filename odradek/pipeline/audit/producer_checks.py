@@ -1,13 +1,15 @@
 """Checks producers' sequences across batches and segments, and compares the producer snapshots with the log.
 
-State: one entry for each of the latest MOST_PRODUCERS producers. Vectorised: no Python code for each batch. Source:
-Kafka's ProducerStateManager, ProducerAppendInfo; KIP-98.
+State: one entry for each of the latest MOST_PRODUCERS producers. Vectorised: no Python code for each batch. A group
+coordinator numbers no batches: each commit of offsets in a transaction has sequence 0. In the offsets topic only epochs
+are checked. Source: Kafka's ProducerStateManager, ProducerAppendInfo (AppendOrigin.COORDINATOR); KIP-98.
 """
 
 from typing import NamedTuple
 
 import numpy
 
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.storage.errors import CorruptSnapshotError
 from odradek.storage.files.file_names import SNAPSHOT_SUFFIX, segment_path
 from odradek.storage.producers.producer_snapshots import decode_snapshot
@@ -41,6 +43,7 @@ class ProducerChecks:
         self._report = report
         self._transactions = transactions
         self._producers: dict[int, _LastBatch] = {}
+        self._has_sequences = task.replica.topic != OFFSETS_TOPIC
 
     def read(self, batches: ChunkBatches, gap_numbers: Int64s) -> None:
         """Checks the next batches. `gap_numbers`: the number of offset gaps in the log before each batch."""
@@ -60,7 +63,7 @@ class ProducerChecks:
             before_last[slot] = -1 if producer is None else producer.last_sequence
             before_gaps[slot] = -1 if producer is None else producer.gaps
         jump = (first - before_last - 1) % _SEQUENCES
-        is_comparable = (before_epoch == epochs) & (before_last >= 0)
+        is_comparable = (before_epoch == epochs) & (before_last >= 0) & self._has_sequences
         if self._task.policy.is_compacted is not False:
             is_comparable &= before_gaps == gaps  # compaction removes batches
         for slot in numpy.flatnonzero(is_comparable & (jump != 0)).tolist():
