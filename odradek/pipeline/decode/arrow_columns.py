@@ -28,8 +28,8 @@ RECORD_SCHEMA = pa.schema(
         pa.field("headers", HEADERS_TYPE),
     ]
 )
-"""The columns of a record. timestamp: ms since 1970. timestampType: 0 CreateTime, 1 LogAppendTime. headers: null if a
-record has none, as in Spark's Kafka source."""
+"""The columns of a record. timestamp: ms since 1970. timestampType: 0 CreateTime, 1 LogAppendTime, -1 in message
+format 0, which has no times. headers: null if a record has none, as in Spark's Kafka source."""
 assert tuple(RECORD_SCHEMA.names) == RECORD_COLUMNS
 
 _TYPES = {field.name: field.type for field in RECORD_SCHEMA} | BATCH_COLUMNS
@@ -75,8 +75,8 @@ def headers_column(payload: Bytes, spans: Spans, *, is_compiled: bool) -> Any:
 
 
 def timestamp_types(chunk: BatchTable, batches: Int64s) -> Any:
-    """The timestamp type of each record, 0 or 1. Faster if the whole chunk has one type, which is usual."""
-    types = (chunk.column("attributes") >> 3) & 1
+    """The timestamp type of each record, -1 to 1. Faster if the whole chunk has one type, which is usual."""
+    types = numpy.where(chunk.column("magic") == 0, -1, (chunk.column("attributes") >> 3) & 1)
     if len(types) and (types == types[0]).all():
         return pa.array(numpy.full(len(batches), types[0], dtype=numpy.int32))
     return pa.array(types[batches].astype(numpy.int32))

@@ -83,7 +83,8 @@ def _conform(batch: Any, part: InputPart, now_ms: int) -> Any:
     if part.topic is not None and named["topic"].null_count:
         named["topic"] = pa.compute.fill_null(named["topic"], part.topic)
     named["timestamp"] = pa.compute.fill_null(named["timestamp"], now_ms)
-    named["timestampType"] = pa.compute.fill_null(named["timestampType"], 0)
+    types = pa.compute.fill_null(named["timestampType"], 0)
+    named["timestampType"] = pa.compute.if_else(pa.compute.equal(types, -1), 0, types).cast(pa.int32())
     _check(named, part)
     return pa.RecordBatch.from_arrays([named[name] for name in INPUT_SCHEMA.names], schema=INPUT_SCHEMA)
 
@@ -120,6 +121,6 @@ def _check(columns: dict[str, Any], part: InputPart) -> None:
             raise ImportRefusedError(f"{part.path}: {name} {highest} is higher than the limit of {bound}")
     types = columns["timestampType"].to_numpy()
     if numpy.any((types != 0) & (types != 1)):
-        raise ImportRefusedError(f"{part.path}: a timestampType is neither 0 (CreateTime) nor 1 (LogAppendTime)")
+        raise ImportRefusedError(f"{part.path}: a timestampType is not 0 (CreateTime), 1 (LogAppendTime) or -1 (none)")
     if columns["headers"].flatten().field("key").null_count:
         raise ImportRefusedError(f"{part.path}: the key of a header is null")

@@ -33,6 +33,7 @@ from .varint import decode_varint, encode_repeated_varlong, encode_varlong
 Headers = Sequence[tuple[str, bytes | None]]
 
 _MAX_OFFSET_DELTA = 0x7FFFFFFF
+_LEAST_TIMESTAMP = -(1 << 63)
 _NULL_LENGTH = b"\x01"  # -1 as varint
 
 
@@ -44,6 +45,7 @@ class BatchBuilder:
 
     __slots__ = (
         "_base_timestamp",
+        "_keeps_any_time",
         "_last_offset",
         "_max_timestamp",
         "_records",
@@ -75,9 +77,10 @@ class BatchBuilder:
         is_control: bool = False,
         log_append_time_ms: int | None = None,
         delete_horizon_ms: int | None = None,
+        keeps_any_time: bool = False,
     ) -> None:
         """`log_append_time_ms`: builds a batch with LogAppendTime and this timestamp. `delete_horizon_ms`: stored as
-        the base timestamp, with its flag.
+        the base timestamp, with its flag. `keeps_any_time`: for records of a log, whose timestamps may be negative.
         """
         self.compression_type = compression
         self.compression_level = compression_level
@@ -93,7 +96,8 @@ class BatchBuilder:
         self.records_count = 0
         self._records = bytearray()
         self._base_timestamp = delete_horizon_ms
-        self._max_timestamp = NO_TIMESTAMP
+        self._keeps_any_time = keeps_any_time
+        self._max_timestamp = _LEAST_TIMESTAMP if keeps_any_time else NO_TIMESTAMP
         self._last_offset = base_offset - 1
 
     @property
@@ -121,8 +125,8 @@ class BatchBuilder:
     ) -> int:
         """Adds a record at `offset`, or at the next offset; returns its offset.
 
-        Raises ValueError for a negative timestamp other than -1, and for an offset that is not greater than the last
-        one or too far from the base offset.
+        Raises ValueError for a negative timestamp other than -1, unless `keeps_any_time`, and for an offset that is not
+        greater than the last one or too far from the base offset.
         """
         last_offset = self._last_offset
         if offset is None:
@@ -130,7 +134,7 @@ class BatchBuilder:
         delta = offset - self.base_offset
         if offset <= last_offset or delta > _MAX_OFFSET_DELTA:
             raise ValueError(f"Illegal offset {offset} following {last_offset}, base offset {self.base_offset}")
-        if timestamp < NO_TIMESTAMP:
+        if timestamp < NO_TIMESTAMP and not self._keeps_any_time:
             raise ValueError(f"Invalid negative timestamp {timestamp}")
         base_timestamp = self._base_timestamp
         if base_timestamp is None:

@@ -44,6 +44,7 @@ def converted_batch(header: BatchHeader, records: Iterable[Record], delete_horiz
                     base_offset=offset,
                     log_append_time_ms=header.max_timestamp if header.is_log_append_time else None,
                     delete_horizon_ms=delete_horizon_ms,
+                    keeps_any_time=True,
                 )
             builder.append(timestamp, key, value, headers, offset)
     except ValueError as error:

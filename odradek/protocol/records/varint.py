@@ -17,7 +17,12 @@ MAX_VARLONG_SIZE = 10
 
 
 def encode_varlong(number: int) -> bytes:
-    """`number` (-2^63 to 2^63-1) as zigzag varint; a 32-bit number has the same bytes as varint and as varlong."""
+    """`number` as zigzag varint; a 32-bit number has the same bytes as varint and as varlong.
+
+    A number of more than 64 bits is wrapped, as the difference of two times is in Java.
+    """
+    if not -MAX_INT64 <= number <= MAX_INT64:
+        number = wrap_int64(number)
     rest = number << 1 if number >= 0 else (-number << 1) - 1
     encoded = bytearray()
     while rest >= 0x80:
