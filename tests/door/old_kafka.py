@@ -1,6 +1,7 @@
 """A Kafka 2.8.2 with its ZooKeeper, which still writes message formats 0 and 1: makes a directory of them.
 
     make_directory(tmp_path)    returns the log directory, after a clean stop
+    with running(tmp_path, {}) as servers: ...
 
 It wrote the archive of tests/support/data/old_formats.py. A start takes 10 s.
 """
@@ -36,6 +37,17 @@ LOG_LEVEL = "-Dorg.slf4j.simpleLogger.log.kafka.server.DynamicConfigManager=info
 
 def make_directory(directory: Path) -> Path:
     """Fills every topic of ``old_formats``; returns the log directory. Raises JavaMissingError."""
+    with running(directory, {"log.cleaner.enable": "false"}) as servers:
+        _fill(servers, directory / "server.log")
+    return directory / "logs"
+
+
+@contextmanager
+def running(directory: Path, configs: dict[str, str]) -> Iterator[str]:
+    """Kafka and its ZooKeeper until the end of the block; then they have stopped cleanly. The logs are in ``logs``.
+
+    Yields the bootstrap servers. Raises JavaMissingError.
+    """
     zookeeper_port, port = free_ports(2)
     directory.mkdir(parents=True, exist_ok=True)
     libs = fetched(f"kafka-{VERSION}", [("org.apache.kafka", "kafka_2.13", VERSION), LOGGING])
@@ -51,16 +63,17 @@ def make_directory(directory: Path) -> Path:
         "log.dirs": str(directory / "logs"),
         "zookeeper.connect": f"127.0.0.1:{zookeeper_port}",
         "offsets.topic.replication.factor": "1",
-        "log.cleaner.enable": "false",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
         "log.retention.ms": "-1",
+        **configs,
     }
     main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
     with (
         _running(libs, main, directory / "zookeeper.properties", zookeeper, zookeeper_port),
         _running(libs, "kafka.Kafka", directory / "server.properties", kafka, port),
     ):
-        _fill(f"127.0.0.1:{port}", directory / "server.log")
-    return directory / "logs"
+        yield f"127.0.0.1:{port}"
 
 
 @contextmanager

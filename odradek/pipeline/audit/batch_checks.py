@@ -136,7 +136,7 @@ class BatchChecks:
         greatest = numpy.maximum.accumulate(numpy.concatenate([[self._greatest_time], usual]))
         self._greatest_time = int(greatest[-1])
         if policy.timestamp_before_max_ms is not None:
-            least = greatest[:-1] - policy.timestamp_after_max_ms - policy.timestamp_before_max_ms
+            least = greatest[:-1] - min(policy.timestamp_after_max_ms + policy.timestamp_before_max_ms, 1 << 62)
             for index in numpy.flatnonzero(has_data & (times >= 0) & (times < least)).tolist():
                 detail = f"the timestamp is {times[index]}, an earlier batch has {greatest[index]}"
                 batches.found("timestamp-before-limit", index, detail)
@@ -153,8 +153,9 @@ class BatchChecks:
         report.batches += len(batches)
         self._has_legacy |= bool(batches.is_legacy.any())
         report.control_batches += int(batches.is_control.sum())
-        records = numpy.where(batches.is_control, 0, batches.counts)
+        records = batches.counts_from(report.log_start_offset)
         report.records += int(records.sum())
+        report.deleted_records += int(numpy.where(batches.is_control, 0, batches.counts).sum()) - int(records.sum())
         self._codecs.update(numpy.flatnonzero(numpy.bincount(batches.codecs[batches.has_data])).tolist())
         known = times >= 0
         if not known.any():
@@ -184,9 +185,11 @@ class BatchChecks:
             names = ", ".join(map(compression_name, sorted(self._codecs)))
             report.add("codecs-mixed", path, f"compression types {names}")
         data_batches = report.batches - report.control_batches
-        is_tiny = report.records < 2 * data_batches and report.size < 1024 * data_batches
+        is_tiny = report.stored_records < 2 * data_batches and report.size < 1024 * data_batches
         if data_batches >= _TINY_BATCHES and is_tiny and not self._has_legacy:
-            detail = f"{report.records} records in {data_batches} batches of {report.size // report.batches} bytes"
+            detail = (
+                f"{report.stored_records} records in {data_batches} batches of {report.size // report.batches} bytes"
+            )
             report.add("batches-tiny", path, detail)
         for epoch, start in self._epoch_starts:
             if start > report.log_end_offset and self._task.is_clean:

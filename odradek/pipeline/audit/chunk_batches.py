@@ -5,11 +5,13 @@ Pure. Every column has one number for each batch.
 
 from typing import NamedTuple
 
+import numpy
+
 from odradek.protocol.records.batch import MAGIC
 from odradek.protocol.records.compression import CompressionType
 
 from ..decode.checked_headers import CheckedHeaders
-from ..decode.spans import Flags
+from ..decode.spans import Flags, Int64s
 from ..directories.log_directories import SegmentFile
 from .tasks import PartitionReport
 
@@ -81,6 +83,14 @@ class ChunkBatches:
         """A flag for each batch: whether it has records of producers, not control records."""
         has_data: Flags = (self.counts > 0) & ~self.is_control
         return has_data
+
+    def counts_from(self, offset: int) -> Int64s:
+        """The number of records of producers that each batch has from `offset` on.
+
+        Exact, except for a batch with gaps that begins before `offset` and ends after it.
+        """
+        counts = numpy.minimum(self.counts, numpy.maximum(self.lasts - offset + 1, 0))
+        return numpy.where(self.is_control, 0, counts)
 
     def found(self, name: str, index: int, detail: str) -> None:
         """Reports a finding about one batch."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from odradek.protocol.records.batch import BATCH_HEADER_SIZE
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, NO_TIMESTAMP
 
 from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
@@ -51,13 +51,34 @@ class RecordChecks:
         self._is_compressed |= bool((batches.has_data & (batches.codecs != 0)).any())
         is_plain = selected & (batches.codecs == 0)
         self._decoded_size += int(batches.sizes[~selected | is_plain].sum())
+        around = self._around_log_start(batches)
         for item in walk_chunk(chunk, selected):
             if isinstance(item, Damage):
                 place = {"position": item.position, "offset": item.base_offset}
                 self._report.add(str(item.kind), batches.segment.path, item.message, **place)
             elif len(item.spans.offsets):
                 self._read_walked(batches, chunk, item)
+                if around >= 0:
+                    kept = item.spans.offsets[item.spans.batches == around] >= self._report.log_start_offset
+                    self._move_to_deleted(-int(kept.sum()))
         self._check_duplicates(batches)
+
+    def _around_log_start(self, batches: ChunkBatches) -> int:
+        """The batch with gaps that the log start offset divides, so that its header does not tell its records; or -1.
+
+        Counts all of its records as deleted; those that are not are counted when they are read.
+        """
+        start = self._report.log_start_offset
+        is_around = (batches.bases < start) & (batches.lasts >= start) & (batches.counts <= batches.deltas)
+        found = numpy.flatnonzero(is_around & batches.has_data & batches.is_sound & (batches.codecs < CODECS))
+        if not len(found):
+            return -1
+        self._move_to_deleted(int(batches.counts_from(start)[found[0]]))
+        return int(found[0])
+
+    def _move_to_deleted(self, count: int) -> None:
+        self._report.records -= count
+        self._report.deleted_records += count
 
     def _read_walked(self, batches: ChunkBatches, chunk: BatchTable, item: WalkedRecords) -> None:
         spans = item.spans
@@ -97,7 +118,7 @@ class RecordChecks:
         if not item.is_last:
             return
         is_checked = not batches.is_append_time[batch] and not batches.is_control[batch]
-        if is_checked and self._part_time != batches.max_timestamps[batch]:
+        if is_checked and batches.max_timestamps[batch] not in (self._part_time, max(self._part_time, NO_TIMESTAMP)):
             detail = f"the header has {batches.max_timestamps[batch]}, the records {self._part_time}"
             batches.found("batch-max-timestamp-wrong", batch, detail)
         self._part_offset, self._part_time = -1, _LEAST_TIME
@@ -107,7 +128,10 @@ class RecordChecks:
         heads = numpy.flatnonzero(numpy.concatenate([[True], rows.batches[1:] != rows.batches[:-1]]))
         greatest = numpy.maximum.reduceat(rows.timestamps, heads)
         of_batch = rows.batches[heads]
-        wrong = (greatest != batches.max_timestamps[of_batch]) & ~batches.is_append_time[of_batch]
+        in_header = batches.max_timestamps[of_batch]
+        # A broker that has to write the header anew begins its search for the maximum at -1 (LogValidator).
+        is_right = (greatest == in_header) | (numpy.maximum(greatest, NO_TIMESTAMP) == in_header)
+        wrong = ~is_right & ~batches.is_append_time[of_batch]
         for slot in numpy.flatnonzero(wrong & ~batches.is_control[of_batch]).tolist():
             batch = int(of_batch[slot])
             detail = f"the header has {batches.max_timestamps[batch]}, the records {greatest[slot]}"

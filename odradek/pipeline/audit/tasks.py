@@ -85,6 +85,9 @@ class PartitionReport:
     size: int = 0
     batches: int = 0
     records: int = 0
+    """Records from the log start offset on: those that consumers get, aborted ones among them."""
+    deleted_records: int = 0
+    """Records below the log start offset that are still in the files."""
     control_batches: int = 0
     offset_gaps: int = 0
     open_transactions: int = 0
@@ -106,6 +109,11 @@ class PartitionReport:
     findings: list[Finding] = field(default_factory=list)
     group_facts: "GroupFacts | None" = None
     """The groups in the partition; None unless it belongs to the offsets topic."""
+
+    @property
+    def stored_records(self) -> int:
+        """All records in the files."""
+        return self.records + self.deleted_records
 
     def add(self, name: str, file: Path | str, detail: str, *, position: int = -1, offset: int = -1) -> None:
         """Adds a finding. After MAX_FINDINGS_OF_A_KIND of one name, only counts it."""

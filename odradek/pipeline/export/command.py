@@ -64,6 +64,11 @@ class ExportArguments(NamedTuple):
     isolation: str = argument(
         "--isolation", choices=ISOLATIONS, default=ISOLATIONS[0], help="the same as isolation.level of a consumer"
     )
+    include_deleted: bool = argument(
+        "--include-deleted",
+        action="store_true",
+        help="also export records below the log start offset: deleted, but still in the files",
+    )
     compression: str = argument(
         "--compression", choices=CODECS, default=CODECS[0], help="compression of the Parquet files (default: snappy)"
     )
@@ -144,6 +149,7 @@ def read_options(options: ExportArguments) -> "ReadOptions":
         "endingOffsets": options.to_offsets,
         **{name: None if time is None else str(time) for name, time in times.items()},
         "isolation": options.isolation,
+        "includeDeleted": "true" if options.include_deleted else None,
         "maxPartitionBytes": options.split_bytes,
     }
     try:

@@ -35,6 +35,8 @@ OPTIONS = {
     "isolation": "read_uncommitted (default) or read_committed, as isolation.level of a consumer",
     "includeHeaders": "true: adds the column headers; false is the default",
     "includeBatchColumns": "true: adds columns of the batch of each record; false is the default",
+    "includeDeleted": "true: also reads records below the log start offset, which are deleted but still in the files; "
+    "false is the default",
     "mode": "PERMISSIVE (default): damaged data becomes a row with _corrupt_record; DROPMALFORMED: it is skipped; "
     "FAILFAST: the job fails",
     "maxPartitionBytes": "maximum bytes of a segment for one task; the default is 128m",
@@ -71,6 +73,7 @@ class ReadOptions:
     is_committed_only: bool
     has_headers: bool
     has_batch_columns: bool
+    includes_deleted: bool
     mode: Mode
     max_partition_bytes: int
     min_partitions: int
@@ -104,6 +107,7 @@ def parse_options(options: Mapping[str, str], *, is_stream: bool | None = False)
         _one_of("isolation", known["isolation"], ("read_uncommitted", "read_committed")) == "read_committed",
         _flag("includeHeaders", known["includeHeaders"]),
         _flag("includeBatchColumns", known["includeBatchColumns"]),
+        _flag("includeDeleted", known["includeDeleted"]),
         Mode(_one_of("mode", (known["mode"] or Mode.PERMISSIVE).upper(), tuple(Mode))),
         parse_size("maxPartitionBytes", known["maxPartitionBytes"] or str(DEFAULT_MAX_PARTITION_BYTES)),
         _number("minPartitions", known["minPartitions"] or "1"),

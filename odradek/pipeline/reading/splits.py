@@ -23,7 +23,8 @@ from ..directories.log_directories import (
 )
 from ..directories.restarts import MOST_RESTARTS, attempts
 from .isolation import last_stable_offset
-from .offset_options import EARLIEST, LATEST, ReadBound
+from .log_start import NO_LOG_STARTS, LogStarts, read_log_starts, start_beyond_end
+from .offset_options import LATEST, ReadBound
 from .options import Pruning, ReadOptions
 from .positions import first_offset_at, position_before
 from .timestamps import offset_for_timestamp
@@ -40,11 +41,14 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class UnreadPartition:
-    """A partition whose read could not be planned. `text`: its directory and the error."""
+    """A partition whose read could not be planned. `text`: its directory and the error.
+
+    Without a topic: a file of the log directory that can't be read.
+    """
 
     directory: str
-    topic: str
-    partition: int
+    topic: str | None
+    partition: int | None
     text: str
 
 
@@ -102,12 +106,16 @@ def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
     partitions: list[PartitionRange] = []
     unread: list[UnreadPartition] = []
     for directory in expand_paths(options.paths):
+        # Read before the directory is listed: the start of a running broker's log can then not be after its end.
+        starts = NO_LOG_STARTS if options.includes_deleted else read_log_starts(directory)
+        if starts.fault:
+            unread.append(UnreadPartition(str(directory), None, None, starts.fault))
         for found in find_partitions(directory, options.topics.listed):
             if not options.topics.has(found.topic, found.partition):
                 continue
             if not pruning.allows_partition(found.topic, found.partition):
                 continue
-            planned = _with_range(found, options)
+            planned = _with_range(found, options, starts)
             if isinstance(planned, str):
                 unread.append(UnreadPartition(str(directory), found.topic, found.partition, planned))
             elif planned is not None:
@@ -115,7 +123,9 @@ def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
     return RecordPlan(_packed_splits(partitions, options, pruning), unread)
 
 
-def _with_range(found: PartitionDirectory, options: ReadOptions) -> tuple[PartitionDirectory, int, int] | str | None:
+def _with_range(
+    found: PartitionDirectory, options: ReadOptions, starts: LogStarts
+) -> tuple[PartitionDirectory, int, int] | str | None:
     """Returns (partition as it is now, first offset, end offset); a text if it can't be read; None if it is gone.
 
     If a file vanishes meanwhile, lists the partition again.
@@ -127,7 +137,8 @@ def _with_range(found: PartitionDirectory, options: ReadOptions) -> tuple[Partit
         if now.fault:
             return now.fault_sentence
         try:
-            return now, *offset_range(now, options)
+            log_start = starts.of(now)
+            return start_beyond_end(now, log_start) or (now, *offset_range(now, options, log_start))
         except OSError as error:
             if not is_gone(error):
                 raise
@@ -160,25 +171,30 @@ def _packed_splits(
         max_bytes //= 2
 
 
-def offset_range(found: PartitionDirectory, options: ReadOptions) -> tuple[int, int]:
-    """The offsets `[first, end)` of a partition that the options select. Raises ValueError, OSError."""
-    begins = offset_asked_for(found, options.start)
-    ends = offset_asked_for(found, options.end)
+def offset_range(found: PartitionDirectory, options: ReadOptions, log_start: int) -> tuple[int, int]:
+    """The offsets `[first, end)` of a partition from `log_start` on that the options select.
+
+    Raises ValueError, OSError.
+    """
+    begins = offset_asked_for(found, options.start, log_start)
+    ends = offset_asked_for(found, options.end, log_start)
     ends = END_OF_OFFSETS if ends == LATEST else ends
     if options.is_committed_only:
         ends = min(ends, last_stable_offset(found))
-    return (0 if begins == EARLIEST else begins), ends
+    return max(begins, log_start), ends
 
 
-def offset_asked_for(found: PartitionDirectory, bound: ReadBound) -> int:
+def offset_asked_for(found: PartitionDirectory, bound: ReadBound, log_start: int) -> int:
     """The offset of a bound in a partition, EARLIEST or LATEST; END_OF_OFFSETS for a timestamp after all records.
+
+    A timestamp means the first record from `log_start` on that is not older.
 
     Raises ValueError for a start timestamp after all records if the bound is not lenient, OSError.
     """
     timestamp = bound.timestamp_for(found.topic, found.partition)
     if timestamp is None:
         return bound.offset_for(found.topic, found.partition)
-    offset = offset_for_timestamp(found, timestamp)
+    offset = offset_for_timestamp(found, timestamp, log_start)
     if offset is None and not bound.is_lenient:
         raise ValueError(
             f"{found.name} has no record with timestamp {timestamp} or later, at which the read should start"

@@ -19,14 +19,19 @@ from ..directories.log_directories import PartitionDirectory, SegmentFile, index
 from .positions import position_before
 
 
-def offset_for_timestamp(found: PartitionDirectory, timestamp: int) -> int | None:
-    """The offset of the first record at or after `timestamp` (ms since 1970); None if there is none. Raises OSError."""
+def offset_for_timestamp(found: PartitionDirectory, timestamp: int, log_start: int = 0) -> int | None:
+    """The offset of the first record at or after `timestamp` (ms since 1970); None if there is none.
+
+    Records before the offset `log_start` are deleted, and not searched. Raises OSError.
+    """
     for index, segment in enumerate(found.segments):
-        times = _time_index(segment)
         is_rolled = index + 1 < len(found.segments)
+        if is_rolled and found.segments[index + 1].base_offset <= log_start:
+            continue
+        times = _time_index(segment)
         if is_rolled and len(times) and times.last_entry[0] < timestamp:
             continue  # a rolled segment's last entry is its greatest timestamp
-        offset = _offset_in(segment, times, timestamp)
+        offset = _offset_in(segment, times, timestamp, log_start)
         if offset is not None:
             return offset
     return None
@@ -45,25 +50,25 @@ def _time_index(segment: SegmentFile) -> TimeIndex:
         return TimeIndex(segment.base_offset)
 
 
-def _offset_in(segment: SegmentFile, times: TimeIndex, timestamp: int) -> int | None:
+def _offset_in(segment: SegmentFile, times: TimeIndex, timestamp: int, log_start: int) -> int | None:
     """The offset of the first record of a segment at or after a timestamp; None if there is none.
 
     Starts at the last entry of the time index with a lower timestamp: all batches before it are too old.
     """
     _, near = times.lookup(timestamp - 1)
     positions = indexed_positions(segment)
-    start = position_before(segment, positions, near)
+    start = position_before(segment, positions, max(near, log_start))
     for chunk in read_chunks(segment.path, start=start, batch_positions=positions, inode=segment.inode):
         if isinstance(chunk, Damage):
             continue
-        offset = _offset_in_chunk(chunk, timestamp)
+        offset = _offset_in_chunk(chunk, timestamp, log_start)
         if offset is not None:
             return offset
     return None
 
 
-def _offset_in_chunk(chunk: BatchTable, timestamp: int) -> int | None:
-    young = (chunk.column("max_timestamp") >= timestamp) & ~chunk.is_control
+def _offset_in_chunk(chunk: BatchTable, timestamp: int, log_start: int) -> int | None:
+    young = (chunk.column("max_timestamp") >= timestamp) & ~chunk.is_control & (chunk.last_offsets >= log_start)
     matches, _ = check_crcs(chunk)
     for index in numpy.flatnonzero(young & matches).tolist():
         selected = numpy.zeros(len(chunk), dtype=numpy.bool_)
@@ -72,7 +77,8 @@ def _offset_in_chunk(chunk: BatchTable, timestamp: int) -> int | None:
             if isinstance(item, Damage):
                 continue
             times = item.columns.column("timestamp").to_numpy()
-            found = numpy.flatnonzero(times >= timestamp)
+            offsets = item.columns.column("offset").to_numpy()
+            found = numpy.flatnonzero((times >= timestamp) & (offsets >= log_start))
             if len(found):
-                return int(item.columns.column("offset")[int(found[0])].as_py())
+                return int(offsets[found[0]])
     return None

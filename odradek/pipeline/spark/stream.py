@@ -31,6 +31,7 @@ from ..directories.log_directories import PartitionDirectory, find_partitions, p
 from ..directories.restarts import attempts
 from ..reading.columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
 from ..reading.log_end import LogEnd
+from ..reading.log_start import NO_LOG_STARTS, LogStarts, read_log_starts
 from ..reading.offset_options import EARLIEST, LATEST
 from ..reading.options import Mode, ReadOptions
 from ..reading.split_reader import CorruptLogError, Reading, read_split, unread_rows
@@ -76,6 +77,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.options = options
         self.names = tuple(names)
         self.ends: dict[TopicPartition, LogEnd] = {}
+        self.starts: dict[Path, LogStarts] = {}
+        """The log start offsets of each log directory, as of the last listing."""
         self.unread: list[UnreadPartition] = []
         """The partitions that could not be listed or followed last time. Their stream offsets are kept."""
         self.final: dict[TopicPartition, int] | None = None
@@ -83,13 +86,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> Offsets:  # noqa: N802  (pyspark's names, here and below)
         """The start of a query that has no checkpoint."""
-        return _as_json({key: self._first(found) for key, (_, found) in self._follow().items()})
+        return _as_json({key: self._first(*there) for key, there in self._follow().items()})
 
-    def _first(self, found: PartitionDirectory) -> int:
-        offset = offset_asked_for(found, self.options.start)
+    def _first(self, directory: Path, found: PartitionDirectory) -> int:
+        log_start = self._log_start(directory, found)
+        offset = offset_asked_for(found, self.options.start, log_start)
         if offset in (LATEST, END_OF_OFFSETS):
             return self._end(found)
-        return _log_start(found) if offset == EARLIEST else offset
+        return min(log_start, self._end(found)) if offset == EARLIEST else offset
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """The limit of a micro-batch: maxOffsetsPerTrigger, if it is set."""
@@ -108,9 +112,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The end of the next micro-batch. A limit is divided among partitions in proportion to their new offsets."""
         begins = _from_json(start)
         ends = dict(begins)  # a partition that is gone keeps its offset: it may return in another directory
-        for key, (_, found) in self._follow().items():
-            begins.setdefault(key, _log_start(found))
+        for key, (directory, found) in self._follow().items():
             ends[key] = self._end(found)
+            begins.setdefault(key, min(self._log_start(directory, found), ends[key]))
             if self.final is not None:
                 ends[key] = min(ends[key], self.final.get(key, begins[key]))
         if isinstance(limit, ReadMaxRows):
@@ -124,7 +128,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         there = self._follow()
         for key, stop in _from_json(end).items():
             directory, found = there.get(key, (Path(), PartitionDirectory(*key, Path(), ())))
-            first = begins.get(key, _log_start(found))
+            first = begins.get(key, min(self._log_start(directory, found), stop))
             items += self._plan(directory, found, first, stop)
         items += self.unread
         groups = pack(items, _size, min(PACKED_BYTES, self.options.max_partition_bytes))
@@ -133,14 +137,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _plan(
         self, directory: Path, found: PartitionDirectory, first: int, stop: int
     ) -> Iterator[LogSplit | LostOffsets]:
-        kept = _log_start(found) if found.segments else END_OF_OFFSETS
+        kept = self._log_start(directory, found) if found.segments else END_OF_OFFSETS
         if stop < first:  # the log was truncated, or its topic deleted and created again
             yield LostOffsets(str(directory), found.topic, found.partition, stop, first)
         elif first < kept and first < stop:
             yield LostOffsets(str(directory), found.topic, found.partition, first, min(kept, stop))
         if found.segments:
             end = self.ends[found.topic, found.partition]
-            yield from plan_partition(directory, found, first, stop, self.options.max_partition_bytes, end.positions)
+            most = self.options.max_partition_bytes
+            yield from plan_partition(directory, found, max(first, kept), stop, most, end.positions)
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yields the record batches of a task."""
@@ -154,6 +159,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 assert isinstance(item, LostOffsets)
                 yield from _lost_row(item, reading)
 
+    def _log_start(self, directory: Path, found: PartitionDirectory) -> int:
+        return self.starts.get(directory, NO_LOG_STARTS).of(found)
+
     def _end(self, found: PartitionDirectory) -> int:
         return self.ends[found.topic, found.partition].readable_offset
 
@@ -162,6 +170,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         there: dict[TopicPartition, tuple[Path, PartitionDirectory]] = {}
         unread: list[UnreadPartition] = []
         for directory in expand_paths(self.options.paths):
+            starts = NO_LOG_STARTS if self.options.includes_deleted else read_log_starts(directory)
+            self.starts[directory] = starts
+            if starts.fault:
+                unread.append(UnreadPartition(str(directory), None, None, starts.fault))
             for listed in find_partitions(directory, self.options.topics.listed):
                 key = (listed.topic, listed.partition)
                 if not self.options.topics.has(*key):
@@ -233,10 +245,6 @@ def _lost_row(lost: LostOffsets, reading: Reading) -> Iterator[Any]:
     if reading.mode is Mode.PERMISSIVE and CORRUPT_COLUMN in reading.names:
         known = {"topic": lost.topic, "partition": lost.partition, "offset": lost.first_offset}
         yield corrupt_row(reading.names, known | {DIRECTORY: lost.directory, CORRUPT_COLUMN: lost.text})
-
-
-def _log_start(found: PartitionDirectory) -> int:
-    return found.segments[0].base_offset if found.segments else 0
 
 
 def _size(item: LogSplit | LostOffsets | UnreadPartition) -> int:

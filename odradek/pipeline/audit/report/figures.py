@@ -189,7 +189,7 @@ def skew_of_keys(partitions: Iterable[PartitionReport]) -> list[Bar]:
         [
             Bar(
                 f"{report.topic}-{report.partition}",
-                round(100 * report.largest_key_records / max(report.records, 1), 2),
+                round(100 * report.largest_key_records / max(report.stored_records, 1), 2),
                 {"largest_key_records": report.largest_key_records, "distinct_keys": report.distinct_keys},
             )
             for report in partitions
@@ -208,7 +208,7 @@ def batches_of_topics(partitions: Iterable[PartitionReport]) -> list[Bar]:
         facts = {
             "percent": round(100 * size / sum(report.decoded_size for report in reports)),
             "batch_bytes": size // batches,
-            "batch_records": sum(report.records for report in reports) // batches,
+            "batch_records": sum(report.stored_records for report in reports) // batches,
         }
         bars.append(Bar(topic, size, facts))
     return _longest(bars)
