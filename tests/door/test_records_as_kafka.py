@@ -187,7 +187,7 @@ def checksum(records: Iterable[Read]) -> tuple[int, str]:
 
 
 class Consumed(NamedTuple):
-    """What a consumer has got of a partition, with the log's start and its end."""
+    """The records that a consumer has got of a partition, with the log's start and its end."""
 
     start: int
     end: int

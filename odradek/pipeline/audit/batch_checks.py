@@ -191,6 +191,11 @@ class BatchChecks:
                 f"{report.stored_records} records in {data_batches} batches of {report.size // report.batches} bytes"
             )
             report.add("batches-tiny", path, detail)
+        first = self._task.replica.segments[0].base_offset if self._task.replica.segments else 0
+        if self._epoch_starts and self._epoch_starts[0][1] < first and self._task.is_clean:
+            epoch, start = self._epoch_starts[0]
+            detail = f"epoch {epoch} begins at offset {start}, the first segment at {first}"
+            report.add("first-segments-missing", path / LEADER_EPOCH_CHECKPOINT, detail, offset=start)
         for epoch, start in self._epoch_starts:
             if start > report.log_end_offset and self._task.is_clean:
                 detail = f"epoch {epoch} begins at offset {start}, the log ends at {report.log_end_offset}"

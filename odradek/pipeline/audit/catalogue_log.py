@@ -3,13 +3,16 @@
 Source: what Kafka's DumpLogSegments, LogLoader and LogCleaner check or assume.
 """
 
-from .check import Check, Severity
+from .check import Check, Harm, Severity
 
 _RESTORE = (
-    "Take this replica away and let the broker fetch it again from another one. Without a replica, a restart after "
-    "an unclean stop cuts the log here: save the later records before that (Spark: format kafkalog)."
+    "Take this replica away, keep it, and let the broker fetch it again from another one. Without a replica, a restart "
+    "after an unclean stop cuts the log here: save the later records before that (Spark: format kafkalog)."
 )
-_REBUILD = "Delete the index file while the broker is stopped: the broker rebuilds it from the log when it starts."
+_REBUILD = (
+    "Move the index file away, and keep it, while the broker is stopped: the broker rebuilds it from the log when it "
+    "starts."
+)
 
 LOG_CHECKS: dict[str, Check] = {
     "batch-crc-mismatch": Check(
@@ -49,12 +52,16 @@ LOG_CHECKS: dict[str, Check] = {
         "own path.",
     ),
     "partition-gone": Check(
-        Severity.INFO, "The partition was deleted or moved to another directory while the audit ran.", "Nothing."
+        Severity.INFO,
+        "The partition was deleted or moved to another directory while the audit ran.",
+        "Nothing.",
+        Harm.LATER,
     ),
     "partition-changing": Check(
         Severity.INFO,
         "Retention, the cleaner or a deletion replaced files during each of four readings; it has no other findings.",
         "Audit at a quieter time, or a snapshot.",
+        Harm.LATER,
     ),
     "record-offsets-invalid": Check(
         Severity.ERROR, "Offsets inside a batch do not rise, or are outside of its range.", _RESTORE
@@ -63,6 +70,7 @@ LOG_CHECKS: dict[str, Check] = {
         Severity.INFO,
         "The active segment ends inside a batch: a broker was killed, or is writing. It is cut at the next start.",
         "Nothing.",
+        Harm.LATER,
     ),
     "offsets-not-increasing": Check(
         Severity.ERROR,
@@ -85,13 +93,20 @@ LOG_CHECKS: dict[str, Check] = {
     "leader-epoch-mismatch": Check(
         Severity.WARNING,
         "leader-epoch-checkpoint has another epoch for an offset than the batch there: followers may truncate wrongly.",
-        "Delete leader-epoch-checkpoint while the broker is stopped and restart it without .kafka_cleanshutdown.",
+        "Move leader-epoch-checkpoint away while the broker is stopped and restart it without .kafka_cleanshutdown.",
+        Harm.LATER,
     ),
     "offset-index-missing": Check(
-        Severity.WARNING, "A segment has no offset index.", "Nothing: the broker rebuilds it when it starts."
+        Severity.WARNING,
+        "A segment has no offset index.",
+        "Nothing: the broker rebuilds it when it starts.",
+        Harm.LATER,
     ),
     "offset-index-size": Check(
-        Severity.ERROR, "The size of the offset index is not a multiple of its 8-byte entries: it was cut.", _REBUILD
+        Severity.ERROR,
+        "The size of the offset index is not a multiple of its 8-byte entries: it was cut.",
+        _REBUILD,
+        Harm.LATER,
     ),
     "offset-index-not-increasing": Check(
         Severity.ERROR, "Entries of the offset index do not rise: fetches may miss records.", _REBUILD
@@ -100,31 +115,49 @@ LOG_CHECKS: dict[str, Check] = {
         Severity.ERROR,
         "An entry of the offset index does not point to the batch with that last offset.",
         _REBUILD,
+        Harm.LATER,
     ),
     "offset-index-sparse": Check(
         Severity.INFO,
-        "The offset index has fewer entries than index.interval.bytes requires: older brokers write one per append.",
+        "The offset index has fewer entries than one for each index.interval.bytes: some brokers write one an append.",
         "Nothing: reads scan a little more.",
+        Harm.LATER,
     ),
     "offset-index-truncated": Check(
-        Severity.WARNING, "The offset index ends long before the log does: reads of the rest scan the file.", _REBUILD
+        Severity.WARNING,
+        "The offset index ends long before the log does: reads of the rest scan the file.",
+        _REBUILD,
+        Harm.LATER,
     ),
     "time-index-missing": Check(
-        Severity.WARNING, "A segment has no time index.", "Nothing: the broker rebuilds it when it starts."
+        Severity.WARNING,
+        "A segment has no time index.",
+        "Nothing: the broker rebuilds it when it starts.",
+        Harm.LATER,
     ),
     "time-index-size": Check(
-        Severity.ERROR, "The size of the time index is not a multiple of its 12-byte entries: it was cut.", _REBUILD
+        Severity.ERROR,
+        "The size of the time index is not a multiple of its 12-byte entries: it was cut.",
+        _REBUILD,
+        Harm.LATER,
     ),
     "time-index-not-increasing": Check(
-        Severity.ERROR, "Entries of the time index do not rise: look-ups by time return wrong offsets.", _REBUILD
+        Severity.ERROR,
+        "Entries of the time index do not rise: look-ups by time return wrong offsets.",
+        _REBUILD,
+        Harm.LATER,
     ),
     "time-index-mismatch": Check(
-        Severity.ERROR, "An entry of the time index does not have the greatest timestamp up to its batch.", _REBUILD
+        Severity.ERROR,
+        "An entry of the time index does not have the greatest timestamp up to its batch.",
+        _REBUILD,
+        Harm.LATER,
     ),
     "time-index-incomplete": Check(
         Severity.WARNING,
         "The last entry of a closed segment's time index is not its greatest timestamp: retention may be early.",
         _REBUILD,
+        Harm.LATER,
     ),
     "transaction-index-invalid": Check(
         Severity.ERROR,
@@ -139,7 +172,8 @@ LOG_CHECKS: dict[str, Check] = {
     "producer-snapshot-corrupt": Check(
         Severity.WARNING,
         "A producer snapshot cannot be read; the broker uses an older one and reads more of the log.",
-        "Delete the file.",
+        "Move the file away.",
+        Harm.LATER,
     ),
     "batch-codec-unknown": Check(
         Severity.ERROR,
@@ -150,32 +184,38 @@ LOG_CHECKS: dict[str, Check] = {
         Severity.WARNING,
         "A batch has attribute bits that no known version of Kafka sets.",
         "Find out which client or broker wrote it; compare with another replica.",
+        Harm.LATER,
     ),
     "batch-max-timestamp-wrong": Check(
         Severity.WARNING,
         "The maximum timestamp in a batch's header is not that of its records: retention and look-ups by "
         "time are wrong.",
         "Find out which producer wrote it; use an up-to-date client.",
+        Harm.LATER,
     ),
     "timestamp-negative": Check(
         Severity.WARNING,
         "Records have no timestamp, or a negative one: retention by time uses the file's age.",
         "Set timestamps in the producer, or message.timestamp.type=LogAppendTime.",
+        Harm.LATER,
     ),
     "timestamp-in-future": Check(
         Severity.WARNING,
         "Records have timestamps in the future: retention by time keeps their and all later segments until then.",
         "Correct the producer's clock; a lower message.timestamp.after.max.ms refuses such records.",
+        Harm.LATER,
     ),
     "timestamp-before-limit": Check(
         Severity.INFO,
         "Records are older than message.timestamp.before.max.ms allows: they were written before the limit was set.",
         "Nothing.",
+        Harm.LATER,
     ),
     "append-time-decreasing": Check(
         Severity.WARNING,
         "Append times decrease: the clock of a broker was set back, or the clocks of two leaders differ.",
         "Synchronise the brokers' clocks (NTP).",
+        Harm.LATER,
     ),
     "producer-sequence-gap": Check(
         Severity.WARNING,
@@ -196,7 +236,8 @@ LOG_CHECKS: dict[str, Check] = {
         Severity.WARNING,
         "A producer snapshot contradicts the log: after a restart the broker may accept duplicates or refuse "
         "producers.",
-        "Delete the snapshot while the broker is stopped: the broker reads the log instead.",
+        "Move the snapshot away while the broker is stopped: the broker reads the log instead.",
+        Harm.LATER,
     ),
     "transaction-hanging": Check(
         Severity.ERROR,
@@ -207,6 +248,32 @@ LOG_CHECKS: dict[str, Check] = {
         Severity.ERROR,
         "A transaction lost its marker: a cleaner removed it too early (KAFKA-8351, KAFKA-13727), or the log was cut.",
         "kafka-transactions.sh abort; update the brokers; compare with another replica.",
+    ),
+    "transaction-marker-unknown": Check(
+        Severity.ERROR,
+        "A control record has a type or version that Kafka does not write there. Clients that do not know it ignore "
+        "the marker: after an abort they drop the producer's later transactions. If the type is unknown, Kafka does "
+        "not start after an unclean stop, because recovery reads it.",
+        "Keep a copy. Take this replica away and let the broker fetch it again from another one.",
+    ),
+    "transactional-bit-lost": Check(
+        Severity.ERROR,
+        "A batch of a transactional producer lacks the transactional bit: read_committed consumers get its records "
+        "even if the transaction was aborted.",
+        _RESTORE,
+    ),
+    "transaction-outcome-contradicted": Check(
+        Severity.ERROR,
+        "The transaction index says that a transaction was aborted, the marker in the log that it was committed: one "
+        "was changed. Readers drop its records while the index exists, and get them if the index is rebuilt.",
+        "Keep both files: they are the only evidence. Ask the producer's application which is right; compare with "
+        "another replica.",
+    ),
+    "transaction-index-wrong": Check(
+        Severity.ERROR,
+        "An entry of the transaction index begins at another offset than the aborted transaction. If it is earlier, "
+        "read_committed consumers drop committed records of the same producer; if it is later, they get aborted ones.",
+        _REBUILD,
     ),
     "aborted-records-kept": Check(
         Severity.ERROR,
@@ -228,27 +295,32 @@ LOG_CHECKS: dict[str, Check] = {
         Severity.INFO,
         "Tombstones have been due for removal for more than a week: the cleaner has not run since.",
         "Nothing, or a lower min.cleanable.dirty.ratio or max.compaction.lag.ms.",
+        Harm.LATER,
     ),
     "codecs-mixed": Check(
         Severity.INFO,
         "Batches of one partition are compressed in different ways: producers differ, or compression.type changed.",
         "Nothing.",
+        Harm.LATER,
     ),
     "batches-tiny": Check(
         Severity.INFO,
         "Most batches hold one record: headers, requests and index entries cost more than the data.",
         "Raise linger.ms and batch.size in the producers.",
+        Harm.LATER,
     ),
     "compression-without-gain": Check(
         Severity.INFO,
         "Compression saves less than a twentieth of the size: records are compressed or random already.",
         "Turn compression off for this topic, or use larger batches.",
+        Harm.LATER,
     ),
     "key-skew": Check(
         Severity.INFO,
         "One key has more than a fifth of a partition's records: its partition and its consumer have more"
         " load than others.",
         "Spread the key, or accept it.",
+        Harm.LATER,
     ),
 }
 """Every check of a log by the name of its findings."""

@@ -15,9 +15,23 @@ class Severity(IntEnum):
     ERROR = 2
 
 
+class Harm(IntEnum):
+    """What a finding costs, the worst last. It orders findings of one severity."""
+
+    LATER = 0
+    """Disk space, speed, retention, or something that a broker repairs."""
+    READERS = 1
+    """Readers get no records, too few, or wrong ones."""
+    NEXT_START = 2
+    """The next start of Kafka deletes records, or hides a loss."""
+    NO_START = 3
+    """Kafka does not start."""
+
+
 class Check(NamedTuple):
-    """A kind of finding: `meaning` and `action` are whole sentences."""
+    """A kind of finding: `meaning` and `action` are whole sentences. The first action never destroys evidence."""
 
     severity: Severity
     meaning: str
     action: str
+    harm: Harm = Harm.READERS

@@ -114,8 +114,10 @@ class _PartitionAudit:
             if isinstance(item, Damage):
                 if item.kind is DamageKind.ZEROS and is_active:
                     segment = segment._replace(size=item.position)
-                else:
+                elif item.size:
                     lost.append((item.position, item.position + item.size))
+                else:
+                    lost.append((item.position, 1 << 62))  # the file can't be opened
                 self._report_damage(segment, item, is_active=is_active)
             else:
                 batches = self._read_batches(segment, item)

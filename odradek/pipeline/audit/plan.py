@@ -28,6 +28,7 @@ from .findings import Finding
 from .living import is_live
 from .policy import topic_policy
 from .root_checkpoints import read_root_offsets
+from .start_checks import start_findings
 from .tasks import RECORDS, AuditTask
 
 _NAMED_ELSEWHERE = (*ROOT_CHECKPOINTS, META_PROPERTIES)
@@ -127,7 +128,9 @@ class _Directory:
                     self.is_live,
                 )
             )
-        for entry in sorted(list_directory(self.directory)):
+        entries = sorted(list_directory(self.directory))
+        self.plan.findings += start_findings(self.directory, entries)
+        for entry in entries:
             for suffix, name in _LEFTOVERS.items():
                 if entry.name.endswith(suffix) and entry.is_directory:
                     self._add(name, "", -1, self.directory / entry.name, "")

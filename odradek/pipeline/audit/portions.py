@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..directories.file_access import is_local
 from ..engine.job import TaskError, task_error
+from .causes import folded
 from .findings import first_of_each_name
 from .partition_audit import audit_partition
 from .tasks import AuditTask, DayVolume, PartitionReport, sum_of_days
@@ -101,7 +102,7 @@ def audit_portion(portion: Portion) -> PortionReport:
     for task in portion.tasks:
         with _named(task.replica.path):
             report = audit_partition(task)
-        report.findings = [finding for finding in report.findings if finding.name not in portion.ignored]
+        report.findings = folded([found for found in report.findings if found.name not in portion.ignored])
         found.partitions.append(report)
     found.volume = sum_of_days(day for report in found.partitions for day in report.volume)
     if portion.tables is not None:

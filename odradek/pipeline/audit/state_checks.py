@@ -134,6 +134,10 @@ def check_files(task: AuditTask, report: PartitionReport) -> None:
                 report.add(finding, path, "", offset=_base(name))
         if name.endswith(INDEX_SUFFIXES) and f"{name.partition('.')[0]}{LOG_SUFFIX}" not in names:
             report.add("index-without-log", path, "", offset=_base(name))
+    if any(name.endswith(LOG_SUFFIX + SWAP_SUFFIX) for name in names):
+        from .swap_checks import check_swaps  # few partitions have such a file
+
+        check_swaps(task, report, entries)
 
 
 def _base(name: str) -> int:

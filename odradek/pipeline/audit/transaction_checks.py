@@ -3,24 +3,32 @@
 Reads only transactional and control batches. State: one entry for each open transaction. A cleaner never passes the
 last stable offset. Below the cleaner's checkpoint, every transaction that still has a batch therefore has its marker,
 and no record of an aborted transaction remains. Otherwise an old cleaner damaged the log (KAFKA-8351, KAFKA-13727).
-Source: Kafka's TransactionIndex, ProducerStateManager.completeTxn, CleanedTransactionMetadata.
+A producer id belongs to one transactional id, so all of its batches are transactional, or none is. Source: Kafka's
+TransactionIndex, ProducerStateManager.completeTxn, CleanedTransactionMetadata, ControlRecordType.
 """
 
 from dataclasses import dataclass
+from struct import unpack_from
+from typing import Any
 
 import numpy
 
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import read_header
+from odradek.protocol.records.control import ControlRecordType, control_record_type
+from odradek.protocol.records.record import iterate_records
 from odradek.storage.errors import CorruptIndexError
 from odradek.storage.files.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
 from odradek.storage.segment.transaction_index import TransactionIndex
 
+from ..decode.spans import Flags
 from ..directories.log_directories import SegmentFile
 from .chunk_batches import TRANSACTIONAL, BatchLocation, ChunkBatches
 from .tasks import AuditTask, PartitionReport
 from .whole_files import read_whole
 
+MOST_PRODUCERS = 100_000
+"""The maximum number of producer ids in each table of this module; the oldest entries are dropped."""
 HANGING_MS = 20 * 60_000
 """A transaction that is open for longer is hanging: transaction.max.timeout.ms is 15 minutes, and coordinators abort
 older ones within seconds."""
@@ -43,10 +51,13 @@ class _OngoingTransaction:
 
 @dataclass(slots=True)
 class _Abort:
-    """An abort marker: its producer, and the first offset of its data (-1: the log has none)."""
+    """An abort marker: its producer, the first offset of its data (-1: the log has none), the producer's last marker
+    before it (-1: the log has none).
+    """
 
     producer_id: int
     first_offset: int
+    earlier_end: int
 
 
 class TransactionChecks:
@@ -57,6 +68,11 @@ class TransactionChecks:
         self._report = report
         self._open: dict[int, _OngoingTransaction] = {}
         self._aborts: dict[int, _Abort] = {}
+        self._commits: dict[int, int] = {}
+        self._last_ends: dict[int, int] = {}
+        self._transactional: dict[int, None] = {}
+        self._plain: dict[int, BatchLocation] = {}
+        self._first_base = task.replica.segments[0].base_offset if task.replica.segments else 0
         self._cleaned_to = task.cleaned_to if task.policy.is_compacted else -1
 
     def open_offset(self, producer_id: int) -> int | None:
@@ -70,7 +86,9 @@ class TransactionChecks:
 
     def read(self, batches: ChunkBatches) -> None:
         """Reads a chunk's transactional batches and markers."""
-        chosen = ((batches.attributes & TRANSACTIONAL) != 0) | batches.is_control
+        is_transactional = (batches.attributes & TRANSACTIONAL) != 0
+        self._check_bits(batches, is_transactional)
+        chosen = is_transactional | batches.is_control
         indexes = numpy.flatnonzero(chosen & batches.is_sound)
         if not len(indexes):
             return
@@ -86,6 +104,36 @@ class TransactionChecks:
                 self._read_marker(batches, index, producer_id, offset)
             else:
                 self._read_data(batches, index, producer_id, epoch, offset)
+
+    def _check_bits(self, batches: ChunkBatches, is_transactional: Flags) -> None:
+        """Finds batches without the transactional bit of producers that have transactions."""
+        has_producer = (batches.producers >= 0) & batches.is_sound
+        for producer_id in numpy.unique(batches.producers[has_producer & is_transactional]).tolist():
+            self._transactional[producer_id] = None
+            earlier = self._plain.pop(producer_id, None)
+            if earlier is not None:
+                self._report.add(
+                    "transactional-bit-lost",
+                    earlier.file,
+                    f"producer {producer_id} has transactions later",
+                    position=earlier.position,
+                    offset=earlier.offset,
+                )
+        plain = numpy.flatnonzero(has_producer & ~is_transactional & ~batches.is_control)
+        if not len(plain):
+            return
+        ids, first = numpy.unique(batches.producers[plain], return_index=True)
+        for producer_id, slot in zip(ids.tolist(), first.tolist(), strict=True):
+            if producer_id not in self._transactional:
+                index = int(plain[slot])
+                place = int(batches.places[index])
+                location = BatchLocation(str(batches.segment.path), place, int(batches.bases[index]))
+                self._plain.setdefault(producer_id, location)
+                continue
+            for index in plain[batches.producers[plain] == producer_id].tolist():
+                batches.found("transactional-bit-lost", index, f"producer {producer_id} has transactions")
+        _keep_latest(self._transactional)
+        _keep_latest(self._plain)
 
     def _read_data(self, batches: ChunkBatches, index: int, producer_id: int, epoch: int, offset: int) -> None:
         found = self._open.get(producer_id)
@@ -111,13 +159,19 @@ class TransactionChecks:
         except KafkaError as error:
             batches.found("records-malformed", index, str(error))
             return
+        if batches.counts[index] > 0:
+            self._check_versions(batches, index, data)
         if marker is None:
             return  # compaction has removed the marker's record: the transaction has no batch left
         is_commit = marker[0].is_commit
         ended = self._open.pop(producer_id, None)
+        earlier_end = self._last_ends.pop(producer_id, -1)
+        self._last_ends[producer_id] = offset
+        _keep_latest(self._last_ends)
         if is_commit:
+            self._commits[offset] = producer_id
             return
-        self._aborts[offset] = _Abort(producer_id, -1 if ended is None else ended.first_offset)
+        self._aborts[offset] = _Abort(producer_id, -1 if ended is None else ended.first_offset, earlier_end)
         if ended is not None and ended.kept is not None and ended.kept.offset < self._cleaned_to:
             file, place, first = ended.kept
             detail = (
@@ -125,6 +179,19 @@ class TransactionChecks:
                 f"up to {self._cleaned_to}, but still has records of it"
             )
             self._report.add("aborted-records-kept", file, detail, position=place, offset=first)
+
+    def _check_versions(self, batches: ChunkBatches, index: int, data: bytes) -> None:
+        """Finds a control record of a type or version that Kafka does not write in the log of a topic."""
+        record = next(iterate_records(data, read_header(data, 0)))
+        kind = control_record_type(record.key)
+        key_version, type_id = unpack_from(">hh", record.key or b"")
+        if kind not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
+            batches.found("transaction-marker-unknown", index, f"a control record of type {type_id}")
+            return
+        (value_version,) = unpack_from(">h", record.value or b"")
+        if key_version or value_version:
+            detail = f"its key has version {key_version}, its value version {value_version}"
+            batches.found("transaction-marker-unknown", index, detail)
 
     def _missing_marker(self, found: _OngoingTransaction, detail: str) -> None:
         self._report.add(
@@ -149,6 +216,7 @@ class TransactionChecks:
         """Compares the segment's index with its abort markers. Called after its batches were read."""
         path = segment_path(segment.path.parent, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
         aborts, self._aborts = self._aborts, {}
+        commits, self._commits = self._commits, {}
         try:
             data = read_whole(self._report, path)
             entries = [] if data is None else TransactionIndex(segment.base_offset, data).entries
@@ -163,14 +231,32 @@ class TransactionChecks:
         for number, entry in enumerate(entries):
             abort = aborts.get(entry.last_offset)
             place = {"position": number * 34, "offset": entry.last_offset}
-            if abort is None or abort.producer_id != entry.producer_id:
+            if abort is None and commits.get(entry.last_offset) == entry.producer_id:
+                detail = (
+                    f"producer {entry.producer_id}: the index says aborted, the marker at {entry.last_offset} commits"
+                )
+                self._report.add("transaction-outcome-contradicted", path, detail, **place)
+            elif abort is None or abort.producer_id != entry.producer_id:
                 detail = f"the log has no abort of producer {entry.producer_id} at offset {entry.last_offset}"
                 self._report.add("transaction-index-invalid", path, detail, **place)
-            elif 0 <= abort.first_offset < entry.first_offset:
+            elif self._is_wrong_start(entry.first_offset, abort):
                 detail = f"the entry begins at {entry.first_offset}, the transaction's data at {abort.first_offset}"
-                self._report.add("transaction-index-invalid", path, detail, **place)
+                self._report.add("transaction-index-wrong", path, detail, **place)
         indexed = {entry.last_offset for entry in entries}
         for offset, abort in aborts.items():
             if abort.first_offset >= 0 and offset not in indexed:
                 detail = f"the transaction of producer {abort.producer_id} was aborted at offset {offset}"
                 self._report.add("aborted-transaction-unindexed", path, detail, offset=offset)
+
+    def _is_wrong_start(self, first_offset: int, abort: _Abort) -> bool:
+        """Whether an entry of the index begins too late, or so early that it covers an earlier transaction."""
+        if first_offset <= abort.earlier_end or 0 <= abort.first_offset < first_offset:
+            return True
+        # Compaction, and the deletion of the first segments, remove a transaction's first batches.
+        is_whole = self._task.policy.is_compacted is False and first_offset >= self._first_base
+        return is_whole and abort.first_offset != first_offset
+
+
+def _keep_latest(entries: dict[int, Any]) -> None:
+    while len(entries) > MOST_PRODUCERS:
+        del entries[next(iter(entries))]

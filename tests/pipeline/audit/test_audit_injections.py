@@ -15,8 +15,9 @@ from .audit_injections import COMPACT, Injection
 from .damaged_batches import BATCH_INJECTIONS
 from .damaged_files import FILE_INJECTIONS
 from .damaged_replicas import REPLICA_INJECTIONS
+from .damaged_starts import START_INJECTIONS
 
-INJECTIONS = BATCH_INJECTIONS + FILE_INJECTIONS + REPLICA_INJECTIONS
+INJECTIONS = BATCH_INJECTIONS + FILE_INJECTIONS + REPLICA_INJECTIONS + START_INJECTIONS
 
 
 @pytest.mark.parametrize("configs", [{}, COMPACT, {"cleanup.policy": "compact,delete"}], ids=str)

@@ -95,7 +95,7 @@ def _by(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
 
 
 def kinds_of_findings(findings: Iterable[Finding]) -> list[KindOfFinding]:
-    """Findings by name, the worst and most frequent first."""
+    """Findings by name, the most harmful first."""
     kinds = [
         KindOfFinding(
             rows[0].check.severity.name,
@@ -108,7 +108,7 @@ def kinds_of_findings(findings: Iterable[Finding]) -> list[KindOfFinding]:
         )
         for name, rows in _by(findings, lambda found: found.name).items()
     ]
-    return sorted(kinds, key=lambda kind: (-Severity[kind.severity], -kind.occurrences, kind.name))
+    return sorted(kinds, key=lambda kind: (-Severity[kind.severity], -kind.first.check.harm, kind.name))
 
 
 def severity_of_partitions(findings: Iterable[Finding]) -> dict[tuple[str, int], tuple[int, int]]:

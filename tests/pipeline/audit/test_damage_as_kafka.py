@@ -1,0 +1,221 @@
+"""Damage that no CRC shows, asked of a real Kafka on copies: the audit names it, and says what Kafka does.
+
+Each case changes what consumers get, or whether Kafka starts. The directory has 5,000 plain records in six segments,
+and 13 transactions of two producers, one of them aborted, with 1,300 committed records before and after it.
+"""
+
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from odradek.pipeline.audit.command import audit
+from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.engine.engines import LOCAL
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader, iterate_headers
+from odradek.storage.segment.transaction_index import TransactionIndex
+from support.kafka.real_kafka import RealKafka
+from support.pipeline.audited_directory import stamp
+
+pytestmark = [pytest.mark.java, pytest.mark.ci]
+
+TIMEOUT_S = 60.0
+PLAIN, TRANSACTIONS = 5000, "txn"
+CONFIGS = {"log.cleaner.enable": "false", "offsets.topic.num.partitions": "1"}
+SEGMENTS = {"internal.segment.bytes": "60000", "retention.ms": "-1"}
+KEY = BATCH_HEADER_SIZE + 5
+"""The position of the key in a batch of one control record."""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a Kafka that has stopped cleanly."""
+    path = tmp_path_factory.mktemp("kafka")
+    with RealKafka(path, CONFIGS) as kafka:
+        servers = kafka.bootstrap_servers
+        admin = AdminClient({"bootstrap.servers": servers})
+        for created in admin.create_topics(
+            [NewTopic(name, 1, 1, config=SEGMENTS) for name in ("plain", "txn")]
+        ).values():
+            created.result(TIMEOUT_S)
+        settings = {"bootstrap.servers": servers, "batch.num.messages": 20, "linger.ms": 5}
+        plain: Any = Producer(settings)
+        for number in range(PLAIN):
+            plain.produce("plain", b"%050d" % number, b"key-%d" % number, 0)
+        for number in range(100):
+            plain.produce("txn", b"%d" % number, None, 0)
+        assert plain.flush(TIMEOUT_S) == 0
+        for name, ends in (("a", "cccccc"), ("b", "cccaccc")):
+            write_transactions(Producer(settings | {"transactional.id": name}), ends)
+    return path
+
+
+def write_transactions(producer: Any, ends: str) -> None:
+    """A transaction of 100 records for each letter: c commits, a aborts."""
+    producer.init_transactions(TIMEOUT_S)
+    for end in ends:
+        producer.begin_transaction()
+        for number in range(100):
+            producer.produce("txn", b"%d" % number, None, 0)
+        assert producer.flush(TIMEOUT_S) == 0
+        producer.commit_transaction(TIMEOUT_S) if end == "c" else producer.abort_transaction(TIMEOUT_S)
+
+
+class Case(NamedTuple):
+    """`damage` changes a log directory. `found`: the finding's name. `read`: (topic, records of a consumer of committed
+    records), or None if Kafka does not start.
+    """
+
+    damage: Callable[[Path], None]
+    found: str
+    read: tuple[str, int] | None
+    is_clean: bool = True
+
+
+def aborted(log_dir: Path) -> tuple[int, int]:
+    """(first offset, offset of the marker) of the aborted transaction."""
+    [path] = (log_dir / "txn-0").glob("*.txnindex")
+    [entry] = TransactionIndex(0, path.read_bytes()).entries
+    return entry.first_offset, entry.last_offset
+
+
+def edit(log_dir: Path, is_it: Callable[[BatchHeader], bool], position: int, number: int) -> None:
+    """Writes two bytes of the first batch of `txn` that `is_it` chooses, and the CRC that goes with them."""
+    [path] = (log_dir / "txn-0").glob("*.log")
+    data = bytearray(path.read_bytes())
+    at, header = next(found for found in iterate_headers(bytes(data)) if is_it(found[1]))
+    batch = data[at : at + header.size_in_bytes]
+    stamp(batch, position, ">h", number)
+    data[at : at + header.size_in_bytes] = batch
+    path.write_bytes(data)
+
+
+def a_later_version(log_dir: Path) -> None:
+    marker = aborted(log_dir)[1]
+    edit(log_dir, lambda header: header.base_offset == marker, KEY, 9)
+
+
+def an_unknown_type(log_dir: Path) -> None:
+    edit(log_dir, lambda header: header.is_control, KEY + 2, 9)
+
+
+def an_abort_that_became_a_commit(log_dir: Path) -> None:
+    marker = aborted(log_dir)[1]
+    edit(log_dir, lambda header: header.base_offset == marker, KEY + 2, 1)
+
+
+def a_lost_bit(log_dir: Path) -> None:
+    first = aborted(log_dir)[0]
+    edit(log_dir, lambda header: header.base_offset == first, 21, 0)
+
+
+def an_early_entry(log_dir: Path) -> None:
+    [path] = (log_dir / "txn-0").glob("*.txnindex")
+    data = bytearray(path.read_bytes())
+    struct.pack_into(">q", data, 10, 100)
+    path.write_bytes(data)
+
+
+def segments(log_dir: Path) -> Iterator[Path]:
+    yield from sorted((log_dir / "plain-0").glob("*.log"))
+
+
+def no_first_segment(log_dir: Path) -> None:
+    first = next(segments(log_dir))
+    for path in first.parent.glob(f"{first.stem}.*"):
+        path.unlink()
+
+
+def a_swap_of_half_a_segment(log_dir: Path) -> None:
+    _, second, *_ = segments(log_dir)
+    data = second.read_bytes()
+    second.with_name(f"{second.name}.swap").write_bytes(data[: len(data) // 2])
+
+
+def a_directory_of_no_partition(log_dir: Path) -> None:
+    (log_dir / "lost+found").mkdir()
+
+
+def a_second_directory(log_dir: Path) -> None:
+    shutil.copytree(log_dir / "plain-0", log_dir / "plain-00")
+
+
+def nonsense_in_the_quorum_state(log_dir: Path) -> None:
+    (log_dir / "__cluster_metadata-0" / "quorum-state").write_text("nonsense")
+
+
+def an_empty_quorum_state(log_dir: Path) -> None:
+    (log_dir / "__cluster_metadata-0" / "quorum-state").write_text("")
+
+
+CASES = [
+    Case(a_later_version, "transaction-marker-unknown", ("txn", 1000)),
+    Case(an_unknown_type, "transaction-marker-unknown", None, is_clean=False),
+    Case(an_abort_that_became_a_commit, "transaction-outcome-contradicted", ("txn", 1000)),
+    Case(a_lost_bit, "transactional-bit-lost", ("txn", 1320)),
+    Case(an_early_entry, "transaction-index-wrong", ("txn", 1000)),
+    Case(no_first_segment, "first-segments-missing", ("plain", -1)),
+    Case(a_swap_of_half_a_segment, "swap-loses-records", ("plain", -1)),
+    Case(a_directory_of_no_partition, "directory-name-invalid", None),
+    Case(a_second_directory, "directory-name-invalid", None),
+    Case(nonsense_in_the_quorum_state, "quorum-state-unreadable", None),
+    Case(an_empty_quorum_state, "quorum-state-unreadable", None),
+]
+"""A number of -1: fewer than were written."""
+
+
+def test_the_whole_directory_has_no_finding(home: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(home / "logs", tmp_path / "logs")
+    assert audit_directories([copy], LOCAL).findings == []
+    with RealKafka(tmp_path, CONFIGS) as kafka:
+        assert committed_records(kafka.bootstrap_servers, "plain") == PLAIN
+        assert committed_records(kafka.bootstrap_servers, "txn") == 1300
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.damage.__name__)
+def test_the_audit_finds_what_kafka_does(home: Path, tmp_path: Path, case: Case) -> None:
+    copy = shutil.copytree(home / "logs", tmp_path / "logs")
+    case.damage(copy)
+    if not case.is_clean:
+        (copy / ".kafka_cleanshutdown").unlink()
+    assert case.found in {found.name for found in audit_directories([copy], LOCAL).findings}
+    assert audit([str(copy)]) == 2
+    kafka = RealKafka(tmp_path, CONFIGS)
+    if case.read is None:
+        with pytest.raises(RuntimeError, match="Kafka ended with 1"):
+            kafka.start()
+        return
+    topic, expected = case.read
+    with kafka:
+        found = committed_records(kafka.bootstrap_servers, topic)
+    assert found == expected if expected >= 0 else 0 < found < PLAIN
+
+
+def committed_records(servers: str, topic: str) -> int:
+    """The number of records that a consumer of committed records gets."""
+    consumer: Any = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "reader",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    count = 0
+    while True:
+        [message] = consumer.consume(1, TIMEOUT_S)
+        if message.error() is None:
+            count += 1
+        elif message.error().code() == KafkaError._PARTITION_EOF:
+            consumer.close()
+            return count
+        else:
+            assert message.error().retriable(), message.error()
