@@ -143,12 +143,18 @@ def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:
         )
         if options.output is None:
             return run(), []
+        from ..engine.job import writing
+        from .portions import NOTHING_KEPT
         from .report.table_files import tables_of_a_run
         from .report.write import DEFAULT_FORMATS, write_report
 
-        with tables_of_a_run(options.output) as tables:
+        with writing(options.output, NOTHING_KEPT), tables_of_a_run(options.output) as tables:
             result = run(tables=tables)
-            return result, write_report(result, tables, options.output, options.format or DEFAULT_FORMATS)
+            try:
+                return result, write_report(result, tables, options.output, options.format or DEFAULT_FORMATS)
+            except OSError:
+                _print_result(result, [])  # the audit is done: only its files are missing
+                raise
 
 
 @contextmanager

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..directories.file_access import is_local
-from ..engine.job import TaskError, task_error
+from ..engine.job import TaskError, task_error, writing
 from .causes import folded
 from .findings import first_of_each_name
 from .partition_audit import audit_partition
 from .tasks import AuditTask, DayVolume, PartitionReport, sum_of_days
 
+NOTHING_KEPT = "nothing of this run was kept, and nothing that was there before was changed"
 PORTION_BYTES = 16 << 20
 PORTION_REPLICAS = 64
 MOST_PORTIONS = 1024
@@ -108,7 +109,8 @@ def audit_portion(portion: Portion) -> PortionReport:
     if portion.tables is not None:
         from .report.table_files import write_partition_rows  # imports Arrow, which only an output needs
 
-        write_partition_rows(portion.tables, portion.number, found.partitions)
+        with writing(portion.tables.parent, NOTHING_KEPT):
+            write_partition_rows(portion.tables, portion.number, found.partitions)
         for report in found.partitions:
             report.findings, report.volume = first_of_each_name(report.findings), []
     return found

@@ -3,8 +3,12 @@
 Owns: the description. Never does: run a task. Source: engines.py, spark_tasks.py.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Generic, TypeVar
+
+from odradek.storage.files.regular_files import fault_text
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -21,6 +25,22 @@ class EngineMissingError(EngineError):
 
 class TaskError(EngineError):
     """A task failed. The text has the task's name, and the type and text of the error."""
+
+
+class OutputFaultError(TaskError):
+    """The output can't be written: its disk is full, for example. The text names the output, and says what was kept."""
+
+
+@contextmanager
+def writing(output: Path, kept: str) -> Iterator[None]:
+    """Names the output in an OSError of the block, which the engine would otherwise report as one of the task's input.
+
+    `kept`: what is in the output afterwards. Raises OutputFaultError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise OutputFaultError(f"the output {output} can't be written: {fault_text(error)}; {kept}") from error
 
 
 class Job(Generic[Task, Result]):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..decode.living_log import AbsenceReason
+from ..engine.job import writing
 from ..reading.columns import CORRUPT_COLUMN, HEADERS, KAFKA_COLUMNS, arrow_schema
 from ..reading.options import Mode
 from ..reading.split_reader import Reading, read_split
@@ -17,6 +18,7 @@ from .parquet_files import DayFiles
 
 COLUMNS = tuple(name for name in (*KAFKA_COLUMNS, HEADERS) if name != "topic")
 """The columns of the data source without the topic, which is in the directory's name (Hive's layout)."""
+KEPT = "it has the files of the tasks that were done, but no _SUCCESS; use --overwrite to start again"
 MOST_DAMAGE_TEXTS = 20
 """The maximum number of texts about damage that a task returns. Further damage is only counted."""
 
@@ -53,7 +55,7 @@ def columns_of(task: ExportTask) -> tuple[str, ...]:
 
 
 def export_split(task: ExportTask) -> ExportedSplit:
-    """Writes a split's rows. Raises OSError, and then leaves no file."""
+    """Writes a split's rows. Raises OutputFaultError, or OSError for its input, and then leaves no file."""
     split = task.split
     names = columns_of(task)
     reading = Reading((*names, CORRUPT_COLUMN), Mode.PERMISSIVE, task.is_committed_only)
@@ -70,10 +72,11 @@ def export_split(task: ExportTask) -> ExportedSplit:
                 count += len(texts)
                 damage += texts[: MOST_DAMAGE_TEXTS - len(damage)]
             else:
-                files.add(rows.select(list(names)))
-        return ExportedSplit(
-            split.topic, split.partition, files.rows, files.close(), count, tuple(damage), tuple(notes)
-        )
+                with writing(task.output, KEPT):
+                    files.add(rows.select(list(names)))
+        with writing(task.output, KEPT):
+            written = files.close()
+        return ExportedSplit(split.topic, split.partition, files.rows, written, count, tuple(damage), tuple(notes))
 
 
 def damage_in(rows: Any) -> list[str]:

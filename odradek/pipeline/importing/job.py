@@ -34,12 +34,12 @@ from odradek.storage.files.meta_properties import META_PROPERTIES
 
 from ..directories.metadata_reader import read_cluster_metadata
 from ..engine.engines import LOCAL, run_tasks
-from ..engine.job import Job
+from ..engine.job import Job, writing
 from .batches import encode_rows
 from .input_rows import USUAL_SIZES, ImportSizes
 from .inputs import ImportRefusedError, InputPart, input_parts
 from .partition_files import PartitionFiles, WrittenPartition
-from .spill import SpilledRows, SpillTask, read_spilled, spill
+from .spill import NOTHING_IMPORTED, SpilledRows, SpillTask, read_spilled, spill
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 MOST_PARTITIONS = 100_000
@@ -96,13 +96,14 @@ class ImportTask:
 
 
 def write_partition(task: ImportTask) -> WrittenPartition:
-    """Writes the partition durably. Raises ImportRefusedError, OSError."""
+    """Writes the partition durably. Raises ImportRefusedError, OutputFaultError."""
     written = WrittenPartition(task.topic, task.partition)
-    output = PartitionFiles(task.directory, written, task.segment_bytes)
-    if task.spilled:
-        for rows in read_spilled(task.spilled, task.sizes, keeps_offsets=task.keeps_offsets):
-            output.append(encode_rows(rows, task.compression, task.batch_bytes))
-    output.close(task.topic_id)
+    with writing(task.directory.parent, NOTHING_IMPORTED):
+        output = PartitionFiles(task.directory, written, task.segment_bytes)
+        if task.spilled:
+            for rows in read_spilled(task.spilled, task.sizes, keeps_offsets=task.keeps_offsets):
+                output.append(encode_rows(rows, task.compression, task.batch_bytes))
+        output.close(task.topic_id)
     return written
 
 

@@ -14,10 +14,13 @@ import numpy
 import pyarrow as pa
 import pyarrow.compute
 
+from ..engine.job import task_error, writing
 from .input_rows import ImportSizes, read_part
 from .inputs import ImportRefusedError, InputPart
 from .partitioning import partitions_of
 from .row_buffers import ROW_SCHEMA
+
+NOTHING_IMPORTED = "nothing was imported, and the files of this import were removed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,16 @@ class SpilledRows(NamedTuple):
 
 
 def spill(task: SpillTask) -> list[SpilledRows]:
-    """Writes the rows of the part. Returns the batches of each partition. Raises ImportRefusedError, OSError."""
+    """Writes the rows of the part. Returns the batches of each partition. Raises ImportRefusedError, TaskError."""
     path = task.directory / f"{task.part.number:08d}.arrow"
     spilled: list[SpilledRows] = []
     rows_before = task.part.number
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, ROW_SCHEMA) as writer:
-        for batch in read_part(task.part, task.sizes, is_base64=task.is_base64, now_ms=task.now_ms):
+    with (
+        writing(task.directory.parent, NOTHING_IMPORTED),
+        pa.OSFile(str(path), "wb") as sink,
+        pa.ipc.new_file(sink, ROW_SCHEMA) as writer,
+    ):
+        for batch in _batches(task):
             for topic, partition, rows in _by_partition(batch, task, rows_before):
                 first, last = _bounds(rows) if task.keeps_offsets else (-1, -1)
                 writer.write_batch(rows)
@@ -66,6 +73,14 @@ def spill(task: SpillTask) -> list[SpilledRows]:
                 spilled.append(SpilledRows(*place, rows.num_rows, rows.nbytes, first, last))
             rows_before += batch.num_rows
     return spilled
+
+
+def _batches(task: SpillTask) -> Iterator[Any]:
+    """The rows of the part. Raises ImportRefusedError; TaskError if the input can't be read."""
+    try:
+        yield from read_part(task.part, task.sizes, is_base64=task.is_base64, now_ms=task.now_ms)
+    except OSError as error:
+        raise task_error(str(task.part.path), error) from error
 
 
 def _bounds(rows: Any) -> tuple[int, int]:

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from odradek.pipeline.directories.log_directories import find_partitions
+from odradek.pipeline.engine.job import OutputFaultError
 from odradek.pipeline.export.command import export
 from odradek.pipeline.export.parquet_files import DayFiles
 from odradek.pipeline.export.tasks import COLUMNS, ExportTask, export_split
@@ -229,7 +230,7 @@ def test_a_task_that_runs_again_doubles_nothing_and_one_that_fails_leaves_nothin
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(DayFiles, "close", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OutputFaultError, match=r"the output .*/other can't be written: errno 28 \(ENOSPC\)"):
         export_split(ExportTask(splits[0], tmp_path / "other", "snappy", is_committed_only=False))
     assert not [path for path in (tmp_path / "other").rglob("*") if path.is_file()]
 
