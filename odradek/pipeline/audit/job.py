@@ -46,7 +46,7 @@ def audit_directories(
     """
     plan = plan_audit(directories, AuditOptions(topics, now_ms, at_ms, level))
     portions = portions_of(plan.tasks, tables, frozenset(ignored), portion_replicas)
-    result = AuditResult(portions=len(portions))
+    result = AuditResult(stops=plan.stops, portions=len(portions))
     job = Job(
         portions,
         audit_portion,

@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
-from odradek.storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
+from odradek.storage.files.checkpoints import (
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+)
 from odradek.storage.files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, segment_path
 
 from ..decode.batch_table import BatchTable
@@ -85,6 +89,9 @@ class _PartitionAudit:
         report.log_end_offset = first
         report.high_watermark = task.checkpoints.get(REPLICATION_OFFSET_CHECKPOINT, -1)
         report.is_compacted = task.policy.is_compacted
+        recovery_point = task.checkpoints.get(RECOVERY_POINT_CHECKPOINT, 0)
+        recovered = [segment.base_offset for segment in segments if segment.base_offset <= recovery_point]
+        report.recovery_start_offset = recovered[-1] if recovered else first
 
     def segments(
         self, read_ahead_bytes: int

@@ -27,6 +27,7 @@ from .assignment import Assignment
 from .findings import Finding
 from .living import is_live
 from .policy import topic_policy
+from .result import DirectoryStop
 from .root_checkpoints import read_root_offsets
 from .start_checks import start_findings
 from .tasks import RECORDS, AuditTask
@@ -56,6 +57,7 @@ class Plan:
     tasks: list[AuditTask]
     findings: list[Finding]
     metadata: DirectoryMetadata
+    stops: list[DirectoryStop] = field(default_factory=list)
     doubtful: list[tuple[Assignment, list[Finding]]] = field(default_factory=list)
     """Findings in directories that a broker has open. They are confirmed after the logs are read."""
 
@@ -102,6 +104,7 @@ class _Directory:
         self.is_live = is_live(directory)
         self.checkpoints = read_root_offsets(directory)
         plan.findings += self.checkpoints.findings
+        plan.stops.append(DirectoryStop(str(directory), self.is_clean, self.is_live))
 
     def _add(self, name: str, topic: str, partition: int, path: Path, detail: str, offset: int = -1) -> None:
         self.plan.findings.append(Finding(name, topic, partition, str(path), -1, offset, detail))

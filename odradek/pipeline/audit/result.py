@@ -1,7 +1,7 @@
 """The result of an audit, for its report. Pure."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .findings import Finding
 from .tasks import DayVolume, PartitionReport
@@ -9,6 +9,14 @@ from .tasks import DayVolume, PartitionReport
 if TYPE_CHECKING:
     from .groups.facts import GroupGrowth
     from .groups.rows import GroupLag
+
+
+class DirectoryStop(NamedTuple):
+    """How a broker left a log directory: with the marker of a clean stop, or not. `is_live`: it has not stopped."""
+
+    directory: str
+    is_clean: bool
+    is_live: bool
 
 
 @dataclass(slots=True)
@@ -24,5 +32,7 @@ class AuditResult:
     """The records and bytes that each group has in the offsets topic."""
     volume: list[DayVolume] = field(default_factory=list)
     """The sum of all replicas by day."""
+    stops: list[DirectoryStop] = field(default_factory=list)
+    """One for each log directory, in the order of the audit."""
     portions: int = 0
     """The number of portions of the audit. If there is an output, each portion has written its rows."""

@@ -81,6 +81,8 @@ class PartitionReport:
     log_start_offset: int = 0
     log_end_offset: int = 0
     high_watermark: int = -1
+    recovery_start_offset: int = 0
+    """The base offset of the segment from which a start after an unclean stop reads the log."""
     segments: int = 0
     size: int = 0
     batches: int = 0
@@ -116,8 +118,15 @@ class PartitionReport:
         return self.records + self.deleted_records
 
     def add(self, name: str, file: Path | str, detail: str, *, position: int = -1, offset: int = -1) -> None:
-        """Adds a finding. After MAX_FINDINGS_OF_A_KIND of one name, only counts it."""
+        """Adds a finding. Only counts one that says the same of the same file, and after MAX_FINDINGS_OF_A_KIND of a
+        name all others.
+        """
         same = [index for index, found in enumerate(self.findings) if found.name == name]
+        for index in same:
+            known = self.findings[index]
+            if (known.file, known.detail) == (str(file), detail):
+                self.findings[index] = known._replace(occurrences=known.occurrences + 1)
+                return
         if len(same) >= MAX_FINDINGS_OF_A_KIND:
             last = self.findings[same[-1]]
             self.findings[same[-1]] = last._replace(occurrences=last.occurrences + 1)

@@ -7,18 +7,22 @@ and 13 transactions of two producers, one of them aborted, with 1,300 committed 
 import shutil
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.audit.report.next_start import next_starts
+from odradek.pipeline.audit.report.number_texts import count_text
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader, iterate_headers
 from odradek.storage.segment.transaction_index import TransactionIndex
+from support.eventually import eventually
 from support.kafka.real_kafka import RealKafka
 from support.pipeline.audited_directory import stamp
 
@@ -183,7 +187,10 @@ def test_the_audit_finds_what_kafka_does(home: Path, tmp_path: Path, case: Case)
     case.damage(copy)
     if not case.is_clean:
         (copy / ".kafka_cleanshutdown").unlink()
-    assert case.found in {found.name for found in audit_directories([copy], LOCAL).findings}
+    result = audit_directories([copy], LOCAL)
+    assert case.found in {found.name for found in result.findings}
+    [verdict] = next_starts(result)
+    assert verdict.is_refused == (case.read is None)
     assert audit([str(copy)]) == 2
     kafka = RealKafka(tmp_path, CONFIGS)
     if case.read is None:
@@ -194,6 +201,41 @@ def test_the_audit_finds_what_kafka_does(home: Path, tmp_path: Path, case: Case)
     with kafka:
         found = committed_records(kafka.bootstrap_servers, topic)
     assert found == expected if expected >= 0 else 0 < found < PLAIN
+
+
+@pytest.mark.parametrize("is_flushed", [False, True])
+def test_the_cut_of_a_recovery_is_foretold(home: Path, tmp_path: Path, is_flushed: bool) -> None:
+    """A byte of a record changed, and the stop was unclean. Kafka reads the segments from the recovery point on."""
+    copy = shutil.copytree(home / "logs", tmp_path / "logs")
+    _, _, third, *_ = segments(copy)
+    data = bytearray(third.read_bytes())
+    position, header = list(iterate_headers(bytes(data)))[5]
+    data[position + header.size_in_bytes - 1] ^= 1
+    third.write_bytes(data)
+    (copy / ".kafka_cleanshutdown").unlink()
+    if not is_flushed:
+        (copy / "recovery-point-offset-checkpoint").unlink()
+    [verdict] = next_starts(audit_directories([copy], LOCAL))
+    lost = PLAIN - header.base_offset
+    cut = f"cuts plain-0 at offset {header.base_offset}, which loses the last {count_text(lost)} offsets"
+    assert (cut in verdict.sentence) == (not is_flushed), verdict
+    with RealKafka(tmp_path, CONFIGS) as kafka:
+        end = end_offset(kafka.bootstrap_servers, "plain")
+    assert end == (PLAIN if is_flushed else header.base_offset)
+
+
+def end_offset(servers: str, topic: str) -> int:
+    consumer: Any = Consumer({"bootstrap.servers": servers, "group.id": "reader"})
+    found: list[int] = []
+
+    def is_answered() -> bool:
+        with suppress(KafkaException):  # there is no leader yet
+            found.append(consumer.get_watermark_offsets(TopicPartition(topic, 0), TIMEOUT_S)[1])
+        return bool(found)
+
+    eventually("the partition has a leader", is_answered)
+    consumer.close()
+    return found[0]
 
 
 def committed_records(servers: str, topic: str) -> int:

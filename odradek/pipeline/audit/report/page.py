@@ -10,6 +10,7 @@ from importlib.resources import files
 
 from ..result import AuditResult
 from . import figures
+from .next_start import next_starts
 from .page_data import RowLimits, WorstFindings, json_in_html, page_data
 from .page_parts import bars, number, table, volume_chart
 
@@ -66,6 +67,7 @@ def _tiles(result: AuditResult) -> str:
 def _parts(result: AuditResult) -> list[tuple[str, str, str]]:
     """(id, heading, HTML) of each section."""
     return [
+        ("next-start", "What the next start of Kafka does", _next_starts(result)),
         ("worst", "What is wrong, the worst first", _kinds(result)),
         ("all-findings", "Every finding", _long_table("findings")),
         ("health", "Health by partition", _health(result)),
@@ -77,6 +79,14 @@ def _parts(result: AuditResult) -> list[tuple[str, str, str]]:
         ("growth", "Who writes the offsets topic", _growth(result)),
         ("all-partitions", "Every partition", _long_table("partitions")),
     ]
+
+
+def _next_starts(result: AuditResult) -> str:
+    rows = []
+    for verdict in next_starts(result):
+        mark = '<span class="mark error">does not start</span> ' if verdict.is_refused else ""
+        rows.append([f"<code>{escape(verdict.directory)}</code>", f"{mark}{escape(verdict.sentence)}"])
+    return table("The next start", ["log directory", "what it does"], rows) if rows else ""
 
 
 def _kinds(result: AuditResult) -> str:

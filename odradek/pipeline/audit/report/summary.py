@@ -1,6 +1,6 @@
-"""The summary of an audit on the terminal: totals, findings by name with advice, lagging groups, written files.
+"""The summary of an audit on the terminal: totals, the next start, findings by name with advice, lagging groups, files.
 
-Prints to the given console and does no other I/O. The worst comes first.
+Prints to the given console and does no other I/O. The worst comes first; notes are one line.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from ..check import Severity
 from ..result import AuditResult
 from .figures import compaction_debt, kinds_of_findings, lag_of_groups, totals
+from .next_start import next_starts
 from .number_texts import bytes_text, count_text, duration_text, plural
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 STYLES = {"ERROR": "bold red", "WARNING": "yellow", "INFO": "cyan"}
-MOST_KINDS, MOST_GROUPS, MOST_DEBTORS, MOST_STEPS = 20, 10, 5, 5
+MOST_KINDS, MOST_GROUPS, MOST_DEBTORS, MOST_STEPS, MOST_DIRECTORIES = 20, 10, 5, 5, 20
 
 
 def sentence(result: AuditResult) -> str:
@@ -36,8 +37,10 @@ def is_brief(result: AuditResult) -> bool:
 
 
 def print_brief(result: AuditResult, written: Sequence[Path]) -> None:
-    """Prints the totals and the written files to standard output."""
+    """Prints the totals, the next starts and the written files to standard output."""
     print(sentence(result))
+    for verdict in next_starts(result)[:MOST_DIRECTORIES]:
+        print(f"{verdict.directory}: {verdict.sentence}")
     for path in written:
         print(f"written: {path}")
 
@@ -45,7 +48,11 @@ def print_brief(result: AuditResult, written: Sequence[Path]) -> None:
 def print_summary(result: AuditResult, console: "Console", written: Sequence[Path]) -> None:
     """Prints the full summary. `written`: the files that the audit wrote."""
     console.print(sentence(result), highlight=False, soft_wrap=True)
-    kinds = kinds_of_findings(result.findings)
+    for verdict in next_starts(result)[:MOST_DIRECTORIES]:
+        style = STYLES["ERROR"] if verdict.is_refused else ""
+        console.print(f"{verdict.directory}: {verdict.sentence}", style=style, highlight=False, soft_wrap=True)
+    every_kind = kinds_of_findings(result.findings)
+    kinds = [kind for kind in every_kind if kind.severity != Severity.INFO.name]
     if kinds:
         rows = []
         for kind in kinds[:MOST_KINDS]:
@@ -55,6 +62,9 @@ def print_summary(result: AuditResult, console: "Console", written: Sequence[Pat
         _print_table(console, "Findings", ("SEVERITY", "NAME", "COUNT", "FIRST"), rows)
         if len(kinds) > MOST_KINDS:
             console.print(f"… {len(kinds) - MOST_KINDS} more kinds of findings")
+    notes = [f"{kind.occurrences} {kind.name}" for kind in every_kind if kind.severity == Severity.INFO.name]
+    if notes:
+        console.print(f"Notes: {', '.join(notes)}", highlight=False, soft_wrap=True)
     lags = [bar for bar in lag_of_groups(result.groups) if bar.value]
     if lags:
         rows = [
@@ -66,7 +76,7 @@ def print_summary(result: AuditResult, console: "Console", written: Sequence[Pat
     if debts:
         shares = [(bar.label, bytes_text(bar.value), f"{bar.facts['dirty_percent']} %") for bar in debts]
         _print_table(console, "Compaction debt", ("PARTITION", "DIRTY", "OF WHAT CAN BE CLEANED"), shares)
-    steps = [kind for kind in kinds if kind.severity != Severity.INFO.name][:MOST_STEPS]
+    steps = kinds[:MOST_STEPS]
     if steps:
         console.print("Next steps", style="bold")
         for number, kind in enumerate(steps, start=1):
