@@ -72,7 +72,9 @@ class BatchChecks:
         counts, deltas, is_control = batches.counts, batches.deltas, batches.is_control
         sequences = batches.chunk.column("base_sequence")
         has_producer = batches.producers >= 0
-        wrong = (counts < 0) | (deltas < 0) | (counts > deltas + 1) | (batches.bases < batches.segment.base_offset)
+        for index in numpy.flatnonzero(batches.bases < batches.segment.base_offset).tolist():
+            batches.found("offset-before-segment", index, f"the batch begins at offset {batches.bases[index]}")
+        wrong = (counts < 0) | (deltas < 0) | (counts > deltas + 1)
         wrong |= ((batches.attributes & TRANSACTIONAL) != 0) & ~has_producer
         wrong |= has_producer & ((batches.chunk.column("producer_epoch") < 0) | (~is_control & (sequences < 0)))
         wrong |= is_control & (counts > 1)

@@ -20,8 +20,11 @@ DIRECTORY_CHECKS: dict[str, Check] = {
     ),
     "checkpoint-unreadable": Check(
         Severity.ERROR,
-        "A checkpoint file cannot be parsed; the broker uses 0 for its offsets.",
-        "Move the file away while the broker is stopped.",
+        "A checkpoint file, partition.metadata or meta.properties cannot be parsed: Kafka does not start on this log "
+        "directory, or takes it offline if it has others. Odradek uses 0 for the offsets of a checkpoint.",
+        "Move the file away, and keep it, while the broker is stopped: the broker writes it again. Restore "
+        "meta.properties from a copy.",
+        Harm.NO_START,
     ),
     "topic-id-mismatch": Check(
         Severity.ERROR,

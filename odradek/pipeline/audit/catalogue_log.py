@@ -23,6 +23,13 @@ LOG_CHECKS: dict[str, Check] = {
     "batch-length-invalid": Check(
         Severity.ERROR, "The length of a batch is impossible, so the next batch cannot be found from it.", _RESTORE
     ),
+    "log-end-unreadable": Check(
+        Severity.ERROR,
+        "A batch near the end of the log has an impossible length. A start after a clean stop looks for the log's end "
+        "there: Kafka does not start.",
+        "Keep a copy of the directory. Without .kafka_cleanshutdown Kafka starts and cuts the log at this batch.",
+        Harm.NO_START,
+    ),
     "batch-magic-unknown": Check(
         Severity.ERROR,
         "The bytes are not a batch: they were overwritten, or a later version wrote them.",
@@ -81,6 +88,13 @@ LOG_CHECKS: dict[str, Check] = {
         Severity.WARNING,
         "Offsets are missing in a topic that is not compacted: records were lost, or it was compacted once.",
         "Compare with another replica; find out whether cleanup.policy was compact once.",
+    ),
+    "offset-before-segment": Check(
+        Severity.ERROR,
+        "A batch has offsets before the base offset of its segment: files were exchanged or changed. Readers miss it "
+        "or get it at a wrong place. After an unclean stop Kafka does not start, if recovery reads the segment.",
+        _RESTORE,
+        Harm.NEXT_START,
     ),
     "segment-overlap": Check(
         Severity.ERROR,

@@ -21,7 +21,14 @@ class _CauseRule(NamedTuple):
 
 
 _UNREAD = frozenset(
-    ("file-unreadable", "batch-length-invalid", "batch-magic-unknown", "batch-incomplete", "batch-header-invalid")
+    (
+        "file-unreadable",
+        "log-end-unreadable",
+        "batch-length-invalid",
+        "batch-magic-unknown",
+        "batch-incomplete",
+        "batch-header-invalid",
+    )
 )
 """The audit does not know the batches of these bytes."""
 _INDEXES = frozenset(

@@ -176,6 +176,10 @@ class _PartitionAudit:
             if is_active and not self.task.is_clean:
                 return  # preallocated, or lost in a power failure: the next start truncates it
             name = "log-tail-torn" if is_active else str(DamageKind.MAGIC)
+        if damage.kind is DamageKind.LENGTH and is_active and self.task.is_clean:
+            indexed = indexed_positions(segment)
+            if damage.position >= (indexed[-1] if indexed else 0):
+                name = "log-end-unreadable"
         is_tail = is_active and damage.position + damage.size >= segment.size
         if damage.kind is DamageKind.INCOMPLETE and is_tail and not self.task.is_clean:
             name = "log-tail-torn"

@@ -156,6 +156,9 @@ def check_topic_id(task: AuditTask, report: PartitionReport) -> None:
     except OSError as error:
         report_refusal(report, path, error)
         return
+    if topic_id is None and PARTITION_METADATA in {entry.name for entry in list_directory(task.replica.path)}:
+        report.add("checkpoint-unreadable", path, "the file is empty, or has only zeros")
+        return
     if task.topic_id is None:
         return
     if topic_id is None:

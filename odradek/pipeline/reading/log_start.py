@@ -22,8 +22,7 @@ from .log_end import LogEnd
 class LogStarts(NamedTuple):
     """The checkpointed log start offsets of a log directory.
 
-    `fault`: why the checkpoint can't be read; "" if it can. Without it each log starts at its first segment, which is
-    also what Kafka assumes.
+    `fault`: why the checkpoint can't be read; "" if it can. Without it each log starts at its first segment.
     """
 
     offsets: Mapping[TopicPartition, int]

@@ -138,7 +138,32 @@ def a_quorum_state_of_another_version(directory: AuditedDirectory) -> Where:
     return _quorum_state(directory, '{"leaderId":1,"leaderEpoch":3,"votedId":-1,"data_version":7}')
 
 
+def exchanged_segments(directory: AuditedDirectory) -> Where:
+    first, second = (directory.segment(number) for number in (0, 1))
+    data = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(data)
+    return Where(second, 0, 0)
+
+
+def an_impossible_length_at_the_end(directory: AuditedDirectory) -> Where:
+    *_, (position, header) = directory.places(2)
+    data = bytearray(directory.segment(2).read_bytes())
+    data[position + 8 : position + 12] = b"\xff\xff\xff\xff"
+    directory.segment(2).write_bytes(data)
+    return Where(directory.segment(2), position, header.base_offset)
+
+
+def an_empty_topic_id(directory: AuditedDirectory) -> Where:
+    path = directory.partition / "partition.metadata"
+    path.write_bytes(b"")
+    return Where(path)
+
+
 START_INJECTIONS = [
+    Injection("offset-before-segment", exchanged_segments),
+    Injection("checkpoint-unreadable", an_empty_topic_id),
+    Injection("log-end-unreadable", an_impossible_length_at_the_end),
     Injection("transaction-marker-unknown", a_marker_with_a_later_key),
     Injection("transaction-marker-unknown", a_marker_with_a_later_value),
     Injection("transaction-marker-unknown", a_marker_of_an_unknown_type),

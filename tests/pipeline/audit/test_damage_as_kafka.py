@@ -157,7 +157,40 @@ def an_empty_quorum_state(log_dir: Path) -> None:
     (log_dir / "__cluster_metadata-0" / "quorum-state").write_text("")
 
 
+def nonsense_in_a_checkpoint(log_dir: Path) -> None:
+    (log_dir / "replication-offset-checkpoint").write_text("nonsense\n")
+
+
+def nonsense_in_the_epochs(log_dir: Path) -> None:
+    (log_dir / "plain-0" / "leader-epoch-checkpoint").write_text("nonsense\n")
+
+
+def an_empty_topic_id(log_dir: Path) -> None:
+    (log_dir / "plain-0" / "partition.metadata").write_text("")
+
+
+def exchanged_segments(log_dir: Path) -> None:
+    _, second, third, *_ = segments(log_dir)
+    before = second.read_bytes()
+    second.write_bytes(third.read_bytes())
+    third.write_bytes(before)
+    (log_dir / "recovery-point-offset-checkpoint").unlink()
+
+
+def an_impossible_length_at_the_end(log_dir: Path) -> None:
+    *_, last = segments(log_dir)
+    data = bytearray(last.read_bytes())
+    *_, (position, _) = iterate_headers(bytes(data))
+    data[position + 8 : position + 12] = b"\xff\xff\xff\xff"
+    last.write_bytes(data)
+
+
 CASES = [
+    Case(an_impossible_length_at_the_end, "log-end-unreadable", None),
+    Case(nonsense_in_a_checkpoint, "checkpoint-unreadable", None),
+    Case(nonsense_in_the_epochs, "checkpoint-unreadable", None),
+    Case(an_empty_topic_id, "checkpoint-unreadable", None),
+    Case(exchanged_segments, "offset-before-segment", None, is_clean=False),
     Case(a_later_version, "transaction-marker-unknown", ("txn", 1000)),
     Case(an_unknown_type, "transaction-marker-unknown", None, is_clean=False),
     Case(an_abort_that_became_a_commit, "transaction-outcome-contradicted", ("txn", 1000)),

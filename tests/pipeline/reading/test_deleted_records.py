@@ -125,7 +125,7 @@ def test_a_log_start_beyond_the_log_is_named(root: Path, tmp_path: Path, capsys:
 
 
 def test_a_checkpoint_that_cannot_be_read_is_named(root: Path, tmp_path: Path) -> None:
-    """Kafka ignores it, so deleted records come back: they are read, and a row says why."""
+    """Kafka does not start with it. Deleted records are read, and a row says why."""
     (root / LOG_START_OFFSET_CHECKPOINT).write_text("0\nmany\n")
     rows = read_rows(root)
     [fault] = [row for row in rows if row["_corrupt_record"]]

@@ -1,7 +1,8 @@
 """Says what the next start of Kafka does with each log directory: refuse, cut, delete, put in place, rebuild.
 
-Pure. Derived from the findings. After a clean stop Kafka reads no log; otherwise it recovers each log from the segment
-with the recovery point on: it cuts the log at the first batch with a wrong CRC or header, and deletes later segments.
+Pure. Derived from the findings. After a clean stop Kafka reads only the end of each log. Otherwise it recovers each log
+from the segment with the recovery point on: it cuts the log at the first batch with a wrong CRC or header, and deletes
+later segments.
 Source: Kafka's LogManager.loadLogs, LogLoader.load, LogSegment.recover.
 """
 
@@ -16,7 +17,7 @@ from .number_texts import plural
 
 MOST_EFFECTS = 5
 """The effects that a sentence lists; it counts the others."""
-_REFUSED = ("directory-name-invalid", "quorum-state-unreadable")
+_REFUSED = ("directory-name-invalid", "quorum-state-unreadable", "checkpoint-unreadable", "log-end-unreadable")
 _CUT = ("batch-crc-mismatch", "batch-length-invalid", "batch-magic-unknown", "batch-incomplete")
 _REBUILT = ("offset-index-missing", "time-index-missing", "offset-index-size", "time-index-size")
 _ALWAYS = {
@@ -52,9 +53,7 @@ def _verdict(stop: DirectoryStop, result: AuditResult) -> StartVerdict:
         refused += [
             f"recovery of {_named(found)} fails at offset {found.offset}: {found.detail}"
             for found in findings
-            if found.name == "transaction-marker-unknown"
-            and found.detail.startswith("a control record of type")
-            and _is_recovered(found, reports)
+            if _stops_recovery(found) and _is_recovered(found, reports)
         ]
     after = f"After this {'clean' if stop.is_clean else 'unclean'} stop"
     if stop.is_live:
@@ -65,6 +64,12 @@ def _verdict(stop: DirectoryStop, result: AuditResult) -> StartVerdict:
     if not effects:
         return StartVerdict(stop.directory, False, f"{after} Kafka starts, and cuts, deletes and rebuilds nothing.")
     return StartVerdict(stop.directory, False, f"{after} Kafka starts, and {_list(effects)}")
+
+
+def _stops_recovery(found: Finding) -> bool:
+    """Whether a recovery that reads the batch ends with an exception, and with it the start."""
+    is_unknown_type = found.name == "transaction-marker-unknown" and found.detail.startswith("a control record of type")
+    return is_unknown_type or found.name == "offset-before-segment"
 
 
 def _effects(
