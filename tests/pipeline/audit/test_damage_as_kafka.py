@@ -262,7 +262,7 @@ def end_offset(servers: str, topic: str) -> int:
     found: list[int] = []
 
     def is_answered() -> bool:
-        with suppress(KafkaException):  # there is no leader yet
+        with suppress(KafkaException):  # the partition has no leader yet
             found.append(consumer.get_watermark_offsets(TopicPartition(topic, 0), TIMEOUT_S)[1])
         return bool(found)
 

@@ -85,7 +85,7 @@ def test_what_a_start_deletes_replaces_and_rebuilds(tmp_path: Path) -> None:
         False,
         "After this clean stop Kafka starts, and "
         f"deletes all segments of t-0; puts {swap} in the place of segments of t-0, which loses records; "
-        "rebuilds 1 index file.",
+        "rebuilds the indexes of 1 segment.",
     )
 
 

@@ -19,7 +19,7 @@ MOST_EFFECTS = 5
 """The effects that a sentence lists; it counts the others."""
 _REFUSED = ("directory-name-invalid", "quorum-state-unreadable", "checkpoint-unreadable", "log-end-unreadable")
 _CUT = ("batch-crc-mismatch", "batch-length-invalid", "batch-magic-unknown", "batch-incomplete")
-_REBUILT = ("offset-index-missing", "time-index-missing", "offset-index-size", "time-index-size")
+_REBUILT = "offset-index-missing"
 _ALWAYS = {
     "log-start-beyond-log": "deletes all segments of {name}",
     "swap-loses-records": "puts {file} in the place of segments of {name}, which loses records",
@@ -89,8 +89,8 @@ def _effects(
         for key, offset in sorted(cuts.items()):
             lost = reports[key].log_end_offset - offset
             found.append(f"cuts {key[0]}-{key[1]} at offset {offset}, which loses the last {plural(lost, 'offset')}")
-    rebuilt = sum(one.occurrences for one in findings if one.name in _REBUILT)
-    return [*found, f"rebuilds {plural(rebuilt, 'index file')}"] if rebuilt else found
+    rebuilt = sum(one.occurrences for one in findings if one.name == _REBUILT)
+    return [*found, f"rebuilds the indexes of {plural(rebuilt, 'segment')}"] if rebuilt else found
 
 
 def _is_recovered(found: Finding, reports: dict[tuple[str, int], PartitionReport]) -> bool:
