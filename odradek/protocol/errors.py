@@ -1,6 +1,6 @@
 """Kafka's error codes, and the exceptions of the protocol: KafkaError, ProtocolError and LoginRefusedError.
 
-Pure. Owns: the codes of Apache Kafka 4.3.1 (its class ``Errors``) by number and name. Never does: I/O. Invariant: the
+Pure. Owns: the codes of Apache Kafka 4.4.0 (its class ``Errors``) by number and name. Never does: I/O. Invariant: the
 names and numbers are Kafka's; texts and retriability are in :mod:`.error_messages`, imported at the first use.
 """
 
@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """The error codes of Kafka 4.3.1, with the numbers that responses carry (int16)."""
+    """The error codes of Kafka 4.4.0, with the numbers that responses carry (int16)."""
 
     NONE = 0
     UNKNOWN_SERVER_ERROR = -1
@@ -145,6 +145,9 @@ class ErrorCode(IntEnum):
     STREAMS_INVALID_TOPOLOGY_EPOCH = 131
     STREAMS_TOPOLOGY_FENCED = 132
     SHARE_SESSION_LIMIT_REACHED = 133
+    GROUP_DELETION_FAILED = 134
+    STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
+    CONTROLLER_ID_NOT_REGISTERED = 136
 
     @property
     def message(self) -> str:
@@ -170,7 +173,7 @@ def error_of(code: int) -> ErrorCode:
 
 
 def error_name(code: int) -> str:
-    """The name of an error code; ``error 999`` for a number that Kafka 4.3.1 does not have."""
+    """The name of an error code; ``error 999`` for a number that Kafka 4.4.0 does not have."""
     try:
         return ErrorCode(code).name
     except ValueError:

@@ -113,7 +113,7 @@ def questions(group: str) -> Iterator[tuple[str, Message, int]]:
         yield f"JoinGroup {member_id}", join, 5
     yield "OffsetCommit of an admin", commit(group), 8
     committed = [TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, 7)]
-    pending = [TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(TOPIC, committed)]
+    pending = [TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(TOPIC, partitions=committed)]
     yield "TxnOffsetCommit", TxnOffsetCommitRequest("x", group, 1000, 0, topics=pending), 3
     doomed = [OffsetDeleteRequest.OffsetDeleteRequestPartition(0)]
     yield "OffsetDelete", OffsetDeleteRequest(group, [OffsetDeleteRequest.OffsetDeleteRequestTopic(TOPIC, doomed)]), 0

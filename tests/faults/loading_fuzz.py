@@ -216,7 +216,7 @@ class GroupLives(Lives):
                 return ApiKey.DELETE_GROUPS, 2, groups.DeleteGroupsRequest([group])
             case 7:
                 pending = transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(partition, 5)
-                commits = [transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(topic, [pending])]
+                commits = [transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(topic, partitions=[pending])]
                 commit = transactions.TxnOffsetCommitRequest("x", group, rng.randrange(PRODUCERS), 0, epoch, member)
                 commit.topics = commits
                 return ApiKey.TXN_OFFSET_COMMIT, 3, commit

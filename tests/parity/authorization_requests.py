@@ -139,7 +139,7 @@ def txn_offset_commit(_: dict[str, bytes]) -> Message:
         TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic,
         TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition,
     )
-    topics = [topic(name, [partition(0, 3, -1, "")]) for name in TOPICS]
+    topics = [topic(name, partitions=[partition(0, 3, -1, "")]) for name in TOPICS]
     return TxnOffsetCommitRequest(TRANSACTIONAL_ID, GROUPS[0], 4_000, 0, topics=topics)
 
 

@@ -225,7 +225,8 @@ class Group:
         if not self._producers:
             self._producers = [self._producer(port) for port in self.steps.ports]
         one = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, 1)
-        topics = [TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(fields.get("topic", self.topic), [one])]
+        name = fields.get("topic", self.topic)
+        topics = [TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name, partitions=[one])]
 
         def request(side: int) -> Message:
             return TxnOffsetCommitRequest(

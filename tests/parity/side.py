@@ -214,6 +214,12 @@ def _exactly(opened: socket.socket, size: int) -> bytes:
     return data
 
 
+def frame(api_key: int, version: int, body: bytes = b"", *, flexible: bool = False) -> bytes:
+    """The frame of a request with any API key and version, beginning with its size."""
+    head = struct.pack(">hhih", api_key, version, 77, 3) + b"raw" + (b"\0" if flexible else b"")
+    return struct.pack(">i", len(head) + len(body)) + head + body
+
+
 def fetch_request(topics: Sequence[FetchRequest.FetchTopic], **fields: Any) -> FetchRequest:
     """A Fetch request. It does not wait, unless ``fields`` set a wait time."""
     return FetchRequest(**{"topics": list(topics), "max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1 << 20, **fields})

@@ -66,7 +66,7 @@ QUESTIONS = [
     "commit a epoch=+1 version=5",
     "commit a epoch=-1",
     "commit a id=other version=5",
-    "commit a version=5 generation_id=1 member_id=ghost",
+    "commit a version=5 generation_id_or_member_epoch=1 member_id=ghost",
     "commit a version=3 member_id=ghost",
     "end a",
     "end a version=1",

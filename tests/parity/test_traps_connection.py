@@ -5,34 +5,15 @@ from typing import Any
 
 import pytest
 
-from odradek.protocol.codec import decode, encode
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.configs import DescribeConfigsRequest
 from odradek.protocol.messages.groups import HeartbeatRequest
-from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest
+from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest
 from odradek.protocol.messages.structure import Message
-from parity.side import Side, batch, produce_request, same
+from parity.side import Side, batch, frame, produce_request, same
 from parity.two_brokers import TwoBrokers
 
 pytestmark = pytest.mark.java
-
-
-def frame(api_key: int, version: int, body: bytes = b"", *, flexible: bool = False) -> bytes:
-    """The frame of a request with any API key and version, beginning with its size."""
-    head = struct.pack(">hhih", api_key, version, 77, 3) + b"raw" + (b"\0" if flexible else b"")
-    return struct.pack(">i", len(head) + len(body)) + head + body
-
-
-@pytest.mark.parametrize("version", [5, 6, 99, 32767, -1])
-@pytest.mark.parametrize(
-    "body", [b"", encode(ApiVersionsRequest("kgo", "1.22"), 4), b"\xff" * 50], ids=["empty", "v4", "noise"]
-)
-def test_api_versions_of_an_unknown_version(both: TwoBrokers, version: int, body: bytes) -> None:
-    """The answer has the layout of version 0, UNSUPPORTED_VERSION, and one entry, which tells franz-go the versions."""
-    seen = same(both, lambda side: side.exchange(frame(18, version, body, flexible=version >= 3)))
-    response, end = decode(ApiVersionsResponse, 0, seen[0], 4)
-    assert end == len(seen[0])
-    assert response == ApiVersionsResponse(35, [ApiVersionsResponse.ApiVersion(18, 0, 4)])
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def add_partitions(side: Side, partition: int) -> tuple[Message, int]:
 def transactional_commit(side: Side, partition: int) -> tuple[Message, int]:
     producer_id, epoch = initialised(side)
     committed = [TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(partition, 7)]
-    topics = [TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(TOPIC, committed)]
+    topics = [TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(TOPIC, partitions=committed)]
     return TxnOffsetCommitRequest(TRANSACTIONAL_ID, GROUP, producer_id, epoch, topics=topics), 3
 
 

@@ -24,6 +24,7 @@ from odradek.protocol.messages.transactions import (
 from odradek.protocol.records.batch import iterate_headers
 from parity.side import DEADLINE_S, Side, batch, fetch_request
 from parity.two_brokers import VERIFIED_ALONE
+from parity.world import ZERO_UUID
 
 CONCURRENT_TRANSACTIONS = 51
 NOT_ENOUGH_REPLICAS = 19
@@ -143,7 +144,8 @@ class Transactional:
         """TxnOffsetCommit."""
         producer = self.who(who)
         partition = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, offset)
-        topic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(self.topic, [partition])
+        topic_id = self.side.topic_ids.get(self.topic, ZERO_UUID)
+        topic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(self.topic, topic_id, [partition])
         request = TxnOffsetCommitRequest(
             self.name, self.group, producer.producer_id, producer.producer_epoch, topics=[topic], **fields
         )

@@ -8,7 +8,7 @@ import pytest
 from odradek.protocol.apis.table import message
 from odradek.protocol.codec import Message, encode
 from support.data.messages import every_version, random_message, seed_of, to_json
-from support.kafka.java import KAFKA_VERSION, OLD_KAFKA_VERSION, java_class, java_or_skip, run_class
+from support.kafka.java import OLD_KAFKA_VERSION, TABLE_VERSION, java_class, java_or_skip, run_class
 
 INSTANCES = 24
 INSTANCES_LONG = 400
@@ -18,7 +18,7 @@ SEED = 431
 def release_of(cls: type[Message], version: int) -> str:
     """The release from which the table has the layout of the version."""
     layouts = message(cls.NAME).layouts
-    return KAFKA_VERSION if version in layouts[-1].versions else OLD_KAFKA_VERSION
+    return TABLE_VERSION if version in layouts[-1].versions else OLD_KAFKA_VERSION
 
 
 def cases(release: str, instances: int, run_seed: int) -> Iterable[tuple[str, str]]:
@@ -49,14 +49,14 @@ def check_parity(release: str, instances: int, run_seed: int) -> None:
 
 
 @pytest.mark.java
-@pytest.mark.parametrize("release", [KAFKA_VERSION, OLD_KAFKA_VERSION])
+@pytest.mark.parametrize("release", [TABLE_VERSION, OLD_KAFKA_VERSION])
 def test_bytes_equal_kafkas(release: str) -> None:
     check_parity(release, INSTANCES, SEED)
 
 
 @pytest.mark.java
 @pytest.mark.long
-@pytest.mark.parametrize("release", [KAFKA_VERSION, OLD_KAFKA_VERSION])
+@pytest.mark.parametrize("release", [TABLE_VERSION, OLD_KAFKA_VERSION])
 def test_many_bytes_equal_kafkas(release: str) -> None:
     for run in range(10):
         check_parity(release, INSTANCES_LONG // 10, SEED + 1 + run)
@@ -65,7 +65,7 @@ def test_many_bytes_equal_kafkas(release: str) -> None:
 def test_every_version_is_asked_of_some_release() -> None:
     asked = {
         release: [c for c in every_version() if release_of(*c) == release]
-        for release in (KAFKA_VERSION, OLD_KAFKA_VERSION)
+        for release in (TABLE_VERSION, OLD_KAFKA_VERSION)
     }
     assert sum(len(found) for found in asked.values()) == len(every_version())
     assert asked[OLD_KAFKA_VERSION]

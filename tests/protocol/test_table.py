@@ -52,7 +52,7 @@ def test_every_message_of_both_files_is_taken_in() -> None:
         assert specs[name].versions.highest == VersionRange.parse(definition["validVersions"]).highest
     for name, definition in old.items():
         assert specs[name].versions.lowest == VersionRange.parse(definition["validVersions"]).lowest
-    assert sum(len(list(spec.versions)) for spec in specs.values()) == 794
+    assert sum(len(list(spec.versions)) for spec in specs.values()) == 810
 
 
 def test_an_old_version_has_the_layout_of_the_old_release() -> None:
@@ -127,13 +127,13 @@ def test_every_api_has_its_classes() -> None:
     assert api(ApiKey.INIT_PRODUCER_ID).latest_version_unstable
     assert api(ApiKey.LEADER_AND_ISR).versions == (0, -1)
     with pytest.raises(KeyError):
-        api(93)
+        api(95)
     with pytest.raises(KeyError):
         message("NoSuchRequest")
 
 
 def test_error_codes_have_kafkas_text() -> None:
-    assert sorted(ErrorCode) == list(range(-1, 134))
+    assert sorted(ErrorCode) == list(range(-1, 137))
     assert all(code.message or code is ErrorCode.NONE for code in ErrorCode)
     assert ErrorCode.NOT_COORDINATOR.retriable
     assert not ErrorCode.ILLEGAL_GENERATION.retriable

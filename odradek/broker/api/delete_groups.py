@@ -1,6 +1,6 @@
 """DeleteGroups (42): deletes empty groups with their offsets.
 
-Versions: 0 to 2. 2: flexible.
+Versions: 0 to 3. 2: flexible. 3: an error message for each group; it is null for the errors below.
 Errors of each group: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, COORDINATOR_LOAD_IN_PROGRESS,
 NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupGroupShard.deleteGroups``.

@@ -1,10 +1,12 @@
 """TxnOffsetCommit (28): stores the committed offsets of a group as part of a transaction.
 
-Versions: 0 to 5. 2: leader epochs. 3: flexible; member, generation and group.instance.id (KIP-447). 4: the client knows
-TRANSACTION_ABORTABLE. 5: also adds the group's partition to the transaction (KIP-890).
-Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID,
-FENCED_INSTANCE_ID, INVALID_REQUEST (no transactional id), INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH,
-INVALID_TXN_STATE, TRANSACTION_ABORTABLE, CONCURRENT_TRANSACTIONS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+Versions: 0 to 6. 2: leader epochs. 3: flexible; member, generation and group.instance.id (KIP-447). 4: the client knows
+TRANSACTION_ABORTABLE. 5: also adds the group's partition to the transaction (KIP-890). 6: topic ids instead of
+names, GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH (KIP-1319).
+Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, OFFSET_METADATA_TOO_LARGE, GROUP_ID_NOT_FOUND
+and STALE_MEMBER_EPOCH (before version 6 ILLEGAL_GENERATION), ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
+INVALID_REQUEST (no transactional id), INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE,
+TRANSACTION_ABORTABLE, CONCURRENT_TRANSACTIONS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
 COORDINATOR_NOT_AVAILABLE.
 Source: KIP-98, KIP-447, KIP-890; ``KafkaApis.handleTxnOffsetCommitRequest``,
 ``GroupCoordinatorService.commitTransactionalOffsets``.
@@ -35,9 +37,11 @@ from .topic_results import MergedTopics
 
 API_KEY = ApiKey.TXN_OFFSET_COMMIT
 TxnOffsetCommitRequestTopic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
+TxnOffsetCommitRequestPartition = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition
 
 ABORTABLE_ERROR_SINCE = 4
 ADDS_IMPLICITLY_SINCE = 5
+TOPIC_IDS_SINCE = 6
 LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
@@ -49,7 +53,7 @@ def handle(
 ) -> Steps[None]:
     """Answers after the offsets of known partitions are stored. Unknown partitions get an error each."""
     merged = MergedTopics[TxnOffsetCommitResponseTopic](
-        attrgetter("name"), lambda topics: reply(TxnOffsetCommitResponse(topics=topics))
+        attrgetter("name", "topic_id"), lambda topics: reply(TxnOffsetCommitResponse(topics=topics))
     )
     for number, portion in enumerate(portions(request.topics, _with_partitions)):
         if number:
@@ -60,9 +64,9 @@ def handle(
 
 
 def _with_partitions(
-    topic: TxnOffsetCommitRequestTopic, partitions: Sequence[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition]
+    topic: TxnOffsetCommitRequestTopic, partitions: Sequence[TxnOffsetCommitRequestPartition]
 ) -> TxnOffsetCommitRequestTopic:
-    return TxnOffsetCommitRequestTopic(topic.name, list(partitions))
+    return TxnOffsetCommitRequestTopic(topic.name, topic.topic_id, list(partitions))
 
 
 def _commit(
@@ -72,7 +76,7 @@ def _commit(
     context: RequestContext,
     reply: Callable[[TxnOffsetCommitResponse], None],
 ) -> None:
-    commits, unknown = _look_up(broker.metadata.image, topics)
+    commits, unknown = _look_up(broker.metadata.image, topics, context.api_version)
     if not commits:
         reply(TxnOffsetCommitResponse(topics=unknown))
         return
@@ -82,12 +86,14 @@ def _commit(
         reply(response)
 
     def refused(error: ErrorCode) -> TxnOffsetCommitResponse:
-        return TxnOffsetCommitResponse(topics=[_failed(commit.name, commit.partitions, error) for commit in commits])
+        return TxnOffsetCommitResponse(
+            topics=[_failed(commit.name, commit.topic_id, commit.partitions, error) for commit in commits]
+        )
 
     def write(shard: GroupShard) -> None:
         shard.write(
             context.now_ms,
-            lambda core, effects: commit_transactional_offsets(core, request, commits, effects),
+            lambda core, effects: commit_transactional_offsets(core, request, commits, context.api_version, effects),
             answer,
             refused,
         )
@@ -123,33 +129,33 @@ def _commit(
 
 
 def _look_up(
-    image: MetadataImage, topics: list[TxnOffsetCommitRequestTopic]
+    image: MetadataImage, topics: list[TxnOffsetCommitRequestTopic], api_version: int
 ) -> tuple[list[TransactionalTopicCommit], list[TxnOffsetCommitResponseTopic]]:
     """The commits for known partitions, and the errors of unknown ones."""
     commits = []
     unknown = []
     for topic in topics:
-        found = image.topics_by_name.get(topic.name)
-        known = [
-            partition
-            for partition in topic.partitions
-            if found is not None and partition.partition_index in found.partitions
-        ]
-        strange = [
-            partition
-            for partition in topic.partitions
-            if found is None or partition.partition_index not in found.partitions
-        ]
-        if strange:
-            unknown.append(_failed(topic.name, strange, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        if found is not None and known:
+        if api_version >= TOPIC_IDS_SINCE:
+            found = image.topics_by_id.get(topic.topic_id)
+            error = ErrorCode.UNKNOWN_TOPIC_ID
+        else:
+            found = image.topics_by_name.get(topic.name)
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if found is None:
+            unknown.append(_failed(topic.name, topic.topic_id, topic.partitions, error))
+            continue
+        known = [partition for partition in topic.partitions if partition.partition_index in found.partitions]
+        if len(known) < len(topic.partitions):
+            strange = [p for p in topic.partitions if p.partition_index not in found.partitions]
+            unknown.append(_failed(found.name, found.topic_id, strange, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        if known:
             commits.append(TransactionalTopicCommit(found.name, found.topic_id, known))
     return commits, unknown
 
 
 def _failed(
-    name: str, partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition], error: ErrorCode
+    name: str, topic_id: bytes, partitions: list[TxnOffsetCommitRequestPartition], error: ErrorCode
 ) -> TxnOffsetCommitResponseTopic:
     return TxnOffsetCommitResponseTopic(
-        name, [PartitionResponse(partition.partition_index, error) for partition in partitions]
+        name, topic_id, [PartitionResponse(partition.partition_index, error) for partition in partitions]
     )

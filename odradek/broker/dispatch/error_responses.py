@@ -75,7 +75,7 @@ RESULTS: dict[int, tuple[ItemErrors, ...]] = {
     ApiKey.LIST_OFFSETS: (_BY_PARTITION,),
     ApiKey.METADATA: (ItemErrors("topics", "topics", _same("name", "topic_id"), nameless=""),),
     ApiKey.OFFSET_COMMIT: (_BY_PARTITION._replace(names=_same("name", "topic_id")),),
-    ApiKey.TXN_OFFSET_COMMIT: (_BY_PARTITION,),
+    ApiKey.TXN_OFFSET_COMMIT: (_BY_PARTITION._replace(names=_same("name", "topic_id")),),
     ApiKey.OFFSET_FETCH: (
         ItemErrors(
             "topics",

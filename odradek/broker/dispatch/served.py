@@ -85,6 +85,7 @@ DISABLED: frozenset[int] = frozenset(
         ApiKey.DELETE_SHARE_GROUP_OFFSETS,
         ApiKey.STREAMS_GROUP_HEARTBEAT,
         ApiKey.STREAMS_GROUP_DESCRIBE,
+        ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE,
     }
 )
 """APIs of features whose level is 0 (share.version, streams.version): :mod:`.disabled_feature` refuses them."""

@@ -272,7 +272,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
             text += "; is it a Kafka broker, and is security.protocol right for this listener?"
         elif waiting:
             text += f" while {waiting[0].name} waited for its answer"
-            if self._exchange.answered == 1 and self._logins is None:
+            if self._exchange.answered == self._exchange.negotiated and self._logins is None:
                 text += "; if the listener requires SASL, set security.protocol"
         return BrokerConnectionError(text)
 

@@ -31,6 +31,8 @@ SINGLE_TRANSACTION_UP_TO = 3
 """The last version of AddPartitionsToTxn for clients. Later ones are for brokers, with several transactions each."""
 END_BEFORE_V2 = 4
 OFFSETS_BEFORE_V2 = 4
+NAMES_UP_TO = 5
+"""From version 6 on, TxnOffsetCommit has topic ids, which this client does not need."""
 Result = TypeVar("Result")
 
 
@@ -117,7 +119,7 @@ class TransactionRequests:
             group_id=group.group_id,
             producer_id=producer.producer_id,
             producer_epoch=producer.epoch,
-            generation_id=group.generation_id,
+            generation_id_or_member_epoch=group.generation_id,
             member_id=group.member_id,
             group_instance_id=group.group_instance_id,
             topics=[
@@ -133,7 +135,7 @@ class TransactionRequests:
 
         async def once() -> None:
             connection = await coordinator.connection()
-            max_version = None if is_v2 else OFFSETS_BEFORE_V2
+            max_version = NAMES_UP_TO if is_v2 else OFFSETS_BEFORE_V2
             response = await connection.call(request, TxnOffsetCommitResponse, max_version=max_version)
             for topic in response.topics:
                 for part in topic.partitions:

@@ -11,7 +11,7 @@ from ..messages.apis import APIS
 
 
 class ApiKey(IntEnum):
-    """The APIs of Kafka 4.3.1 by Kafka's names."""
+    """The APIs of Kafka 4.4.0 by Kafka's names."""
 
     PRODUCE = 0
     FETCH = 1
@@ -106,6 +106,8 @@ class ApiKey(IntEnum):
     DESCRIBE_SHARE_GROUP_OFFSETS = 90
     ALTER_SHARE_GROUP_OFFSETS = 91
     DELETE_SHARE_GROUP_OFFSETS = 92
+    STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE = 93
+    UNREGISTER_CONTROLLER = 94
 
 
 class ApiDescription(NamedTuple):

@@ -1,8 +1,8 @@
 """The table of Kafka's messages: what fields each message has in each version.
 
-Owns: the typed form of ``data/messages.json`` (Kafka 4.3.1) and ``data/messages-old.json`` (the oldest versions, which
+Owns: the typed form of ``data/messages.json`` (Kafka 4.4.0) and ``data/messages-old.json`` (the oldest versions, which
 Kafka 3.9.1 still served and Kafka 4 dropped); both are read on first use. Never does: encoding. Invariant: a version
-below 4.3.1's lowest is laid out as 3.9.1 defined it, every other one as 4.3.1 does.
+below 4.4.0's lowest is laid out as 3.9.1 defined it, every other one as 4.4.0 does.
 
 Source: Kafka's ``MessageSpec``, ``FieldSpec`` and ``Versions``.
 """
@@ -161,13 +161,13 @@ class MessageSpec(NamedTuple):
     api_key: int
     """The API key; for records the record type; -1 if the message has none."""
     versions: VersionRange
-    """The versions of Kafka 4.3.1 and of 3.9.1 together."""
+    """The versions of Kafka 4.4.0 and of 3.9.1 together."""
     flexible_versions: VersionRange
     deprecated_versions: VersionRange
     listeners: tuple[str, ...]
     latest_version_unstable: bool
     layouts: tuple[Layout, ...]
-    """The oldest versions' layout first, if there is one, then 4.3.1's."""
+    """The oldest versions' layout first, if there is one, then 4.4.0's."""
 
     def layout(self, version: int) -> Layout:
         """The layout that holds for ``version``; raises KeyError for a version that the message does not have."""
@@ -181,7 +181,7 @@ class MessageSpec(NamedTuple):
         return version in self.flexible_versions
 
     def structures(self) -> dict[str, StructureSpec]:
-        """Every structure with the union of its fields over all versions: 4.3.1's in order, then what only was older.
+        """Every structure with the union of its fields over all versions: 4.4.0's in order, then what only was older.
 
         The message itself comes last, under its own name.
         """
@@ -209,7 +209,7 @@ def message(name: str) -> MessageSpec:
 
 
 def message_names() -> list[str]:
-    """The names of all messages of 4.3.1, sorted; eight of them (ZooKeeper's time) have no version any more."""
+    """The names of all messages of 4.4.0, sorted; eight of them (ZooKeeper's time) have no version any more."""
     return sorted(re.findall(r'^"(\w+)": ', _text("messages.json"), re.MULTILINE))
 
 
@@ -284,7 +284,7 @@ def _field(field: dict[str, Any]) -> FieldSpec:
         name=field["name"],
         attribute=snake_case(field["name"]),
         type=field["type"],
-        # Five tagged fields of 4.3.1 name only their tagged versions: they are there in exactly those.
+        # Five tagged fields of 4.4.0 name only their tagged versions: they are there in exactly those.
         versions=VersionRange.parse(field["versions"]) if "versions" in field else tagged,
         nullable_versions=VersionRange.parse(field.get("nullableVersions")),
         tag=field.get("tag"),

@@ -110,6 +110,8 @@ class Exchange:
         """The requests without a response, oldest first."""
         self.answered = 0
         """The number of responses received so far."""
+        self.negotiated = 0
+        """How many of them belong to the negotiation: one for each version of ApiVersions that was tried."""
         self.versions: dict[int, tuple[int, int]] = {}
         """API key -> lowest and highest version that the peer serves; empty before the negotiation has succeeded."""
         self.finalized_features: dict[str, int] = {}
@@ -257,6 +259,7 @@ class Exchange:
         while True:
             response = yield ApiVersionsRequest(SOFTWARE_NAME, SOFTWARE_VERSION)
             assert isinstance(response, ApiVersionsResponse)
+            self.negotiated += 1
             if response.error_code != ErrorCode.UNSUPPORTED_VERSION:
                 break
             if self._asked_version == 0:

@@ -39,7 +39,10 @@ APIS: Final[dict[str, tuple[str, str]]] = {
         "ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary "
         "DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets",
     ),
-    "streams_groups": ("Streams groups (KIP-1071)", "StreamsGroupHeartbeat StreamsGroupDescribe"),
+    "streams_groups": (
+        "Streams groups (KIP-1071)",
+        "StreamsGroupHeartbeat StreamsGroupDescribe StreamsGroupTopologyDescriptionUpdate",
+    ),
     "transactions": (
         "Transactions and the producers in them",
         "InitProducerId AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeProducers "
@@ -57,7 +60,7 @@ APIS: Final[dict[str, tuple[str, str]]] = {
         "Between brokers and controllers: the Raft quorum, registration, replicas; and APIs of clusters with ZooKeeper",
         "Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum FetchSnapshot AddRaftVoter RemoveRaftVoter "
         "UpdateRaftVoter AlterPartition UpdateFeatures Envelope BrokerRegistration BrokerHeartbeat UnregisterBroker "
-        "ControllerRegistration AllocateProducerIds AssignReplicasToDirs "
+        "ControllerRegistration UnregisterController AllocateProducerIds AssignReplicasToDirs "
         "LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown",
     ),
 }
@@ -67,7 +70,9 @@ RECORDS: Final[dict[str, str]] = {
     "headers": "The headers before each request and response",
     "metadata_records": "Records of the metadata log, ``__cluster_metadata``",
     "group_records": "Keys and values of ``__consumer_offsets``, and what classic members put into their metadata",
-    "transaction_records": "Keys and values of ``__transaction_state``, and the marker that ends a transaction",
+    "transaction_records": (
+        "Keys and values of ``__transaction_state``, the marker that ends a transaction, entries of transaction indexes"
+    ),
     "share_records": "Keys and values of ``__share_group_state``",
     "remote_log_records": "Records of ``__remote_log_metadata``",
     "snapshots": "Snapshots and control records of the quorum, producer snapshots of a log",
@@ -89,6 +94,7 @@ def family_of(spec: MessageSpec) -> str:
     if spec.type.startswith("coordinator"):
         return _coordinator_family(spec.name)
     return {
+        "AbortedTxn": "transaction_records",
         "ConsumerProtocolAssignment": "group_records",
         "ConsumerProtocolSubscription": "group_records",
         "DefaultPrincipalData": "security",

@@ -9,6 +9,7 @@ from typing import Any
 
 FAMILIES: dict[str, str] = {
     "AbortTransactionRecord": "metadata_records",
+    "AbortedTxn": "transaction_records",
     "AccessControlEntryRecord": "metadata_records",
     "AddOffsetsToTxnRequest": "transactions",
     "AddOffsetsToTxnResponse": "transactions",
@@ -260,6 +261,8 @@ FAMILIES: dict[str, str] = {
     "StreamsGroupTargetAssignmentMemberValue": "group_records",
     "StreamsGroupTargetAssignmentMetadataKey": "group_records",
     "StreamsGroupTargetAssignmentMetadataValue": "group_records",
+    "StreamsGroupTopologyDescriptionUpdateRequest": "streams_groups",
+    "StreamsGroupTopologyDescriptionUpdateResponse": "streams_groups",
     "StreamsGroupTopologyKey": "group_records",
     "StreamsGroupTopologyValue": "group_records",
     "SyncGroupRequest": "groups",
@@ -273,6 +276,9 @@ FAMILIES: dict[str, str] = {
     "UnregisterBrokerRecord": "metadata_records",
     "UnregisterBrokerRequest": "quorum",
     "UnregisterBrokerResponse": "quorum",
+    "UnregisterControllerRecord": "metadata_records",
+    "UnregisterControllerRequest": "quorum",
+    "UnregisterControllerResponse": "quorum",
     "UpdateFeaturesRequest": "quorum",
     "UpdateFeaturesResponse": "quorum",
     "UpdateMetadataRequest": "quorum",

@@ -796,6 +796,10 @@ class StreamsGroupMetadataValue(Message):
     """int32, versions 0+, tag 0"""
     last_assignment_configs: list[StreamsGroupMetadataValue.LastAssignmentConfig] | None = NEW_NULLABLE_LIST
     """[]LastAssignmentConfig, versions 0+, nullable 0+, tag 1"""
+    stored_description_topology_epoch: int = -1
+    """int32, versions 0+, tag 2"""
+    failed_description_topology_epoch: int = -1
+    """int32, versions 0+, tag 3"""
 
 
 class StreamsGroupTargetAssignmentMemberKey(Message):

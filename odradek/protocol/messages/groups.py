@@ -9,11 +9,11 @@ from .structure import NEW_LIST, NEW_NULLABLE_LIST, ZERO_UUID, Message, Structur
 
 
 class DeleteGroupsRequest(Message):
-    """Kafka's DeleteGroupsRequest (request), API key 42, versions 0-2, flexible 2+, listeners broker."""
+    """Kafka's DeleteGroupsRequest (request), API key 42, versions 0-3, flexible 2+, listeners broker."""
 
     NAME = "DeleteGroupsRequest"
     API_KEY = 42
-    VERSIONS = (0, 2)
+    VERSIONS = (0, 3)
     FLEXIBLE_SINCE = 2
 
     groups_names: list[str] = NEW_LIST
@@ -21,7 +21,7 @@ class DeleteGroupsRequest(Message):
 
 
 class DeleteGroupsResponse(Message):
-    """Kafka's DeleteGroupsResponse (response), API key 42, versions 0-2, flexible 2+."""
+    """Kafka's DeleteGroupsResponse (response), API key 42, versions 0-3, flexible 2+."""
 
     class DeletableGroupResult(Structure):
         """Structure DeletableGroupResult, versions 0+."""
@@ -30,10 +30,12 @@ class DeleteGroupsResponse(Message):
         """string, versions 0+, map key"""
         error_code: int = 0
         """int16, versions 0+; an ErrorCode, 0 for success"""
+        error_message: str | None = None
+        """string, versions 3+, nullable 3+, ignorable; a text for people"""
 
     NAME = "DeleteGroupsResponse"
     API_KEY = 42
-    VERSIONS = (0, 2)
+    VERSIONS = (0, 3)
     FLEXIBLE_SINCE = 2
 
     throttle_time_ms: int = 0

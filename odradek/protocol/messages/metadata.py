@@ -9,23 +9,27 @@ from .structure import NEW_LIST, NEW_NULLABLE_LIST, ZERO_UUID, Message, Structur
 
 
 class ApiVersionsRequest(Message):
-    """Kafka's ApiVersionsRequest (request), API key 18, versions 0-4, flexible 3+, listeners broker and
+    """Kafka's ApiVersionsRequest (request), API key 18, versions 0-5, flexible 3+, listeners broker and
     controller.
     """
 
     NAME = "ApiVersionsRequest"
     API_KEY = 18
-    VERSIONS = (0, 4)
+    VERSIONS = (0, 5)
     FLEXIBLE_SINCE = 3
 
     client_software_name: str = ""
     """string, versions 3+, ignorable"""
     client_software_version: str = ""
     """string, versions 3+, ignorable"""
+    cluster_id: str | None = None
+    """string, versions 5+, nullable 5+, ignorable"""
+    node_id: int = -1
+    """int32, versions 5+, ignorable"""
 
 
 class ApiVersionsResponse(Message):
-    """Kafka's ApiVersionsResponse (response), API key 18, versions 0-4, flexible 3+."""
+    """Kafka's ApiVersionsResponse (response), API key 18, versions 0-5, flexible 3+."""
 
     class ApiVersion(Structure):
         """Structure ApiVersion, versions 0+."""
@@ -59,7 +63,7 @@ class ApiVersionsResponse(Message):
 
     NAME = "ApiVersionsResponse"
     API_KEY = 18
-    VERSIONS = (0, 4)
+    VERSIONS = (0, 5)
     FLEXIBLE_SINCE = 3
 
     error_code: int = 0

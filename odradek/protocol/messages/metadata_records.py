@@ -478,6 +478,18 @@ class UnregisterBrokerRecord(Message):
     """int64, versions 0+; the epoch of the broker's registration"""
 
 
+class UnregisterControllerRecord(Message):
+    """Kafka's UnregisterControllerRecord (metadata record), type 29, versions 0, flexible 0+."""
+
+    NAME = "UnregisterControllerRecord"
+    API_KEY = 29
+    VERSIONS = (0, 0)
+    FLEXIBLE_SINCE = 0
+
+    controller_id: int = 0
+    """int32, versions 0+"""
+
+
 class UserScramCredentialRecord(Message):
     """Kafka's UserScramCredentialRecord (metadata record), type 11, versions 0, flexible 0+."""
 

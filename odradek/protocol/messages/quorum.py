@@ -1004,6 +1004,36 @@ class UnregisterBrokerResponse(Message):
     """string, versions 0+, nullable 0+; a text for people"""
 
 
+class UnregisterControllerRequest(Message):
+    """Kafka's UnregisterControllerRequest (request), API key 94, versions 0, flexible 0+, listeners broker and
+    controller.
+    """
+
+    NAME = "UnregisterControllerRequest"
+    API_KEY = 94
+    VERSIONS = (0, 0)
+    FLEXIBLE_SINCE = 0
+
+    controller_id: int = 0
+    """int32, versions 0+"""
+
+
+class UnregisterControllerResponse(Message):
+    """Kafka's UnregisterControllerResponse (response), API key 94, versions 0, flexible 0+."""
+
+    NAME = "UnregisterControllerResponse"
+    API_KEY = 94
+    VERSIONS = (0, 0)
+    FLEXIBLE_SINCE = 0
+
+    throttle_time_ms: int = 0
+    """int32, versions 0+; how long the client should wait before its next request, because of a quota"""
+    error_code: int = 0
+    """int16, versions 0+; an ErrorCode, 0 for success"""
+    error_message: str | None = ""
+    """string, versions 0+, nullable 0+; a text for people"""
+
+
 class UpdateFeaturesRequest(Message):
     """Kafka's UpdateFeaturesRequest (request), API key 57, versions 0-2, flexible 0+, listeners broker and
     controller.

@@ -9,21 +9,23 @@ from .structure import NEW_LIST, NEW_NULLABLE_LIST, NEW_STRUCTURE, Message, Stru
 
 
 class StreamsGroupDescribeRequest(Message):
-    """Kafka's StreamsGroupDescribeRequest (request), API key 89, versions 0, flexible 0+, listeners broker."""
+    """Kafka's StreamsGroupDescribeRequest (request), API key 89, versions 0-1, flexible 0+, listeners broker."""
 
     NAME = "StreamsGroupDescribeRequest"
     API_KEY = 89
-    VERSIONS = (0, 0)
+    VERSIONS = (0, 1)
     FLEXIBLE_SINCE = 0
 
     group_ids: list[str] = NEW_LIST
     """[]string, versions 0+"""
     include_authorized_operations: bool = False
     """bool, versions 0+"""
+    include_topology_description: bool = False
+    """bool, versions 1+"""
 
 
 class StreamsGroupDescribeResponse(Message):
-    """Kafka's StreamsGroupDescribeResponse (response), API key 89, versions 0, flexible 0+."""
+    """Kafka's StreamsGroupDescribeResponse (response), API key 89, versions 0-1, flexible 0+."""
 
     class Endpoint(Structure):
         """Structure Endpoint, versions 0+."""
@@ -80,6 +82,46 @@ class StreamsGroupDescribeResponse(Message):
         """int16, versions 0+"""
         topic_configs: list[StreamsGroupDescribeResponse.KeyValue] = NEW_LIST
         """[]KeyValue, versions 0+"""
+
+    class TopologyDescription(Structure):
+        """Structure TopologyDescription, versions 1+."""
+
+        subtopologies: list[StreamsGroupDescribeResponse.TopologyDescriptionSubtopology] = NEW_LIST
+        """[]TopologyDescriptionSubtopology, versions 1+"""
+        global_stores: list[StreamsGroupDescribeResponse.TopologyDescriptionGlobalStore] = NEW_LIST
+        """[]TopologyDescriptionGlobalStore, versions 1+"""
+
+    class TopologyDescriptionSubtopology(Structure):
+        """Structure TopologyDescriptionSubtopology, versions 1+."""
+
+        subtopology_id: str = ""
+        """string, versions 1+; the part of a Streams topology that runs in one task"""
+        nodes: list[StreamsGroupDescribeResponse.TopologyDescriptionNode] = NEW_LIST
+        """[]TopologyDescriptionNode, versions 1+"""
+
+    class TopologyDescriptionNode(Structure):
+        """Structure TopologyDescriptionNode, versions 1+."""
+
+        name: str = ""
+        """string, versions 1+"""
+        node_type: int = 0
+        """int8, versions 1+"""
+        source_topics: list[str] = NEW_LIST
+        """[]string, versions 1+"""
+        sink_topic: str | None = None
+        """string, versions 1+, nullable 1+"""
+        stores: list[str] = NEW_LIST
+        """[]string, versions 1+"""
+        successors: list[str] = NEW_LIST
+        """[]string, versions 1+"""
+
+    class TopologyDescriptionGlobalStore(Structure):
+        """Structure TopologyDescriptionGlobalStore, versions 1+."""
+
+        source: StreamsGroupDescribeResponse.TopologyDescriptionNode = NEW_STRUCTURE
+        """TopologyDescriptionNode, versions 1+"""
+        processor: StreamsGroupDescribeResponse.TopologyDescriptionNode = NEW_STRUCTURE
+        """TopologyDescriptionNode, versions 1+"""
 
     class Subtopology(Structure):
         """Structure Subtopology, versions 0+."""
@@ -158,10 +200,16 @@ class StreamsGroupDescribeResponse(Message):
         """[]Member, versions 0+"""
         authorized_operations: int = -2147483648
         """int32, versions 0+"""
+        topology_description: StreamsGroupDescribeResponse.TopologyDescription | None = None
+        """TopologyDescription, versions 1+, nullable 1+"""
+        topology_description_status: int = 0
+        """int8, versions 1+"""
+        assignor_name: str | None = None
+        """string, versions 1+, nullable 1+, ignorable"""
 
     NAME = "StreamsGroupDescribeResponse"
     API_KEY = 89
-    VERSIONS = (0, 0)
+    VERSIONS = (0, 1)
     FLEXIBLE_SINCE = 0
 
     throttle_time_ms: int = 0
@@ -171,7 +219,7 @@ class StreamsGroupDescribeResponse(Message):
 
 
 class StreamsGroupHeartbeatRequest(Message):
-    """Kafka's StreamsGroupHeartbeatRequest (request), API key 88, versions 0, flexible 0+, listeners broker."""
+    """Kafka's StreamsGroupHeartbeatRequest (request), API key 88, versions 0-1, flexible 0+, listeners broker."""
 
     class KeyValue(Structure):
         """Structure KeyValue, versions 0+."""
@@ -257,7 +305,7 @@ class StreamsGroupHeartbeatRequest(Message):
 
     NAME = "StreamsGroupHeartbeatRequest"
     API_KEY = 88
-    VERSIONS = (0, 0)
+    VERSIONS = (0, 1)
     FLEXIBLE_SINCE = 0
 
     group_id: str = ""
@@ -297,7 +345,7 @@ class StreamsGroupHeartbeatRequest(Message):
 
 
 class StreamsGroupHeartbeatResponse(Message):
-    """Kafka's StreamsGroupHeartbeatResponse (response), API key 88, versions 0, flexible 0+."""
+    """Kafka's StreamsGroupHeartbeatResponse (response), API key 88, versions 0-1, flexible 0+."""
 
     class Status(Structure):
         """Structure Status, versions 0+."""
@@ -343,7 +391,7 @@ class StreamsGroupHeartbeatResponse(Message):
 
     NAME = "StreamsGroupHeartbeatResponse"
     API_KEY = 88
-    VERSIONS = (0, 0)
+    VERSIONS = (0, 1)
     FLEXIBLE_SINCE = 0
 
     throttle_time_ms: int = 0
@@ -358,10 +406,12 @@ class StreamsGroupHeartbeatResponse(Message):
     """int32, versions 0+; counts the assignments that the member has taken over (KIP-848)"""
     heartbeat_interval_ms: int = 0
     """int32, versions 0+"""
-    acceptable_recovery_lag: int = 0
-    """int32, versions 0+"""
+    acceptable_recovery_lag_legacy: int = 0
+    """int32, versions 0"""
     task_offset_interval_ms: int = 0
     """int32, versions 0+"""
+    acceptable_recovery_lag: int = -1
+    """int64, versions 1+, ignorable"""
     status: list[StreamsGroupHeartbeatResponse.Status] | None = NEW_NULLABLE_LIST
     """[]Status, versions 0+, nullable 0+"""
     active_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None
@@ -370,7 +420,85 @@ class StreamsGroupHeartbeatResponse(Message):
     """[]TaskIds, versions 0+, nullable 0+"""
     warmup_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None
     """[]TaskIds, versions 0+, nullable 0+"""
+    topology_description_required: bool = False
+    """bool, versions 1+"""
     endpoint_information_epoch: int = 0
     """int32, versions 0+"""
     partitions_by_user_endpoint: list[StreamsGroupHeartbeatResponse.EndpointToPartitions] | None = None
     """[]EndpointToPartitions, versions 0+, nullable 0+"""
+
+
+class StreamsGroupTopologyDescriptionUpdateRequest(Message):
+    """Kafka's StreamsGroupTopologyDescriptionUpdateRequest (request), API key 93, versions 0, flexible 0+,
+    listeners broker.
+    """
+
+    class TopologyDescription(Structure):
+        """Structure TopologyDescription, versions 0+."""
+
+        subtopologies: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionSubtopology] = NEW_LIST
+        """[]TopologyDescriptionSubtopology, versions 0+"""
+        global_stores: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionGlobalStore] = NEW_LIST
+        """[]TopologyDescriptionGlobalStore, versions 0+"""
+
+    class TopologyDescriptionSubtopology(Structure):
+        """Structure TopologyDescriptionSubtopology, versions 0+."""
+
+        subtopology_id: str = ""
+        """string, versions 0+; the part of a Streams topology that runs in one task"""
+        nodes: list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode] = NEW_LIST
+        """[]TopologyDescriptionNode, versions 0+"""
+
+    class TopologyDescriptionNode(Structure):
+        """Structure TopologyDescriptionNode, versions 0+."""
+
+        name: str = ""
+        """string, versions 0+"""
+        node_type: int = 0
+        """int8, versions 0+"""
+        source_topics: list[str] = NEW_LIST
+        """[]string, versions 0+"""
+        sink_topic: str | None = None
+        """string, versions 0+, nullable 0+"""
+        stores: list[str] = NEW_LIST
+        """[]string, versions 0+"""
+        successors: list[str] = NEW_LIST
+        """[]string, versions 0+"""
+
+    class TopologyDescriptionGlobalStore(Structure):
+        """Structure TopologyDescriptionGlobalStore, versions 0+."""
+
+        source: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode = NEW_STRUCTURE
+        """TopologyDescriptionNode, versions 0+"""
+        processor: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode = NEW_STRUCTURE
+        """TopologyDescriptionNode, versions 0+"""
+
+    NAME = "StreamsGroupTopologyDescriptionUpdateRequest"
+    API_KEY = 93
+    VERSIONS = (0, 0)
+    FLEXIBLE_SINCE = 0
+
+    group_id: str = ""
+    """string, versions 0+"""
+    member_id: str = ""
+    """string, versions 0+"""
+    topology_epoch: int = 0
+    """int32, versions 0+"""
+    topology_description: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescription = NEW_STRUCTURE
+    """TopologyDescription, versions 0+"""
+
+
+class StreamsGroupTopologyDescriptionUpdateResponse(Message):
+    """Kafka's StreamsGroupTopologyDescriptionUpdateResponse (response), API key 93, versions 0, flexible 0+."""
+
+    NAME = "StreamsGroupTopologyDescriptionUpdateResponse"
+    API_KEY = 93
+    VERSIONS = (0, 0)
+    FLEXIBLE_SINCE = 0
+
+    throttle_time_ms: int = 0
+    """int32, versions 0+; how long the client should wait before its next request, because of a quota"""
+    error_code: int = 0
+    """int16, versions 0+; an ErrorCode, 0 for success"""
+    error_message: str | None = None
+    """string, versions 0+, nullable 0+; a text for people"""

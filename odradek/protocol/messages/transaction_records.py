@@ -1,4 +1,4 @@
-"""Keys and values of ``__transaction_state``, and the marker that ends a transaction.
+"""Keys and values of ``__transaction_state``, the marker that ends a transaction, entries of transaction indexes.
 
 Generated from the message table by ``python -m odradek.protocol.generate``; do not edit.
 """
@@ -6,6 +6,24 @@ Generated from the message table by ``python -m odradek.protocol.generate``; do 
 from __future__ import annotations
 
 from .structure import NEW_LIST, NEW_NULLABLE_LIST, Message, Structure
+
+
+class AbortedTxn(Message):
+    """Kafka's AbortedTxn (data), versions 0."""
+
+    NAME = "AbortedTxn"
+    API_KEY = -1
+    VERSIONS = (0, 0)
+    FLEXIBLE_SINCE = 32767
+
+    producer_id: int = 0
+    """int64, versions 0+; the id of an idempotent or transactional producer"""
+    first_offset: int = 0
+    """int64, versions 0+"""
+    last_offset: int = 0
+    """int64, versions 0+"""
+    last_stable_offset: int = 0
+    """int64, versions 0+; the end of the records that readers of committed records see"""
 
 
 class EndTxnMarker(Message):

@@ -5,7 +5,7 @@ Generated from the message table by ``python -m odradek.protocol.generate``; do 
 
 from __future__ import annotations
 
-from .structure import NEW_LIST, Message, Structure
+from .structure import NEW_LIST, ZERO_UUID, Message, Structure
 
 
 class AddOffsetsToTxnRequest(Message):
@@ -131,7 +131,7 @@ class DescribeProducersRequest(Message):
         """Structure TopicRequest, versions 0+."""
 
         name: str = ""
-        """string, versions 0+"""
+        """string, versions 0+, map key"""
         partition_indexes: list[int] = NEW_LIST
         """[]int32, versions 0+"""
 
@@ -377,7 +377,7 @@ class ListTransactionsResponse(Message):
 
 
 class TxnOffsetCommitRequest(Message):
-    """Kafka's TxnOffsetCommitRequest (request), API key 28, versions 0-5, flexible 3+, listeners broker."""
+    """Kafka's TxnOffsetCommitRequest (request), API key 28, versions 0-6, flexible 3+, listeners broker."""
 
     class TxnOffsetCommitRequestPartition(Structure):
         """Structure TxnOffsetCommitRequestPartition, versions 0+."""
@@ -395,13 +395,17 @@ class TxnOffsetCommitRequest(Message):
         """Structure TxnOffsetCommitRequestTopic, versions 0+."""
 
         name: str = ""
-        """string, versions 0+"""
+        """string, versions 0-5, ignorable"""
+        topic_id: bytes = ZERO_UUID
+        """uuid, versions 6+, ignorable; the id of the topic, which a new topic of the same name does not share
+        (KIP-516)
+        """
         partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = NEW_LIST
         """[]TxnOffsetCommitRequestPartition, versions 0+"""
 
     NAME = "TxnOffsetCommitRequest"
     API_KEY = 28
-    VERSIONS = (0, 5)
+    VERSIONS = (0, 6)
     FLEXIBLE_SINCE = 3
 
     transactional_id: str = ""
@@ -412,8 +416,8 @@ class TxnOffsetCommitRequest(Message):
     """int64, versions 0+; the id of an idempotent or transactional producer"""
     producer_epoch: int = 0
     """int16, versions 0+; fences earlier instances of the producer"""
-    generation_id: int = -1
-    """int32, versions 3+; counts the rebalances of the group"""
+    generation_id_or_member_epoch: int = -1
+    """int32, versions 3+"""
     member_id: str = ""
     """string, versions 3+"""
     group_instance_id: str | None = None
@@ -423,7 +427,7 @@ class TxnOffsetCommitRequest(Message):
 
 
 class TxnOffsetCommitResponse(Message):
-    """Kafka's TxnOffsetCommitResponse (response), API key 28, versions 0-5, flexible 3+."""
+    """Kafka's TxnOffsetCommitResponse (response), API key 28, versions 0-6, flexible 3+."""
 
     class TxnOffsetCommitResponsePartition(Structure):
         """Structure TxnOffsetCommitResponsePartition, versions 0+."""
@@ -437,13 +441,17 @@ class TxnOffsetCommitResponse(Message):
         """Structure TxnOffsetCommitResponseTopic, versions 0+."""
 
         name: str = ""
-        """string, versions 0+"""
+        """string, versions 0-5, ignorable"""
+        topic_id: bytes = ZERO_UUID
+        """uuid, versions 6+, ignorable; the id of the topic, which a new topic of the same name does not share
+        (KIP-516)
+        """
         partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition] = NEW_LIST
         """[]TxnOffsetCommitResponsePartition, versions 0+"""
 
     NAME = "TxnOffsetCommitResponse"
     API_KEY = 28
-    VERSIONS = (0, 5)
+    VERSIONS = (0, 6)
     FLEXIBLE_SINCE = 3
 
     throttle_time_ms: int = 0

@@ -22,7 +22,8 @@ from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsRe
 from .active_controller import ActiveController
 
 NOT_ANSWERED: frozenset[int] = frozenset(
-    {ApiKey.UPDATE_FEATURES, ApiKey.UNREGISTER_BROKER, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER}
+    {ApiKey.UPDATE_FEATURES, ApiKey.UNREGISTER_BROKER, ApiKey.UNREGISTER_CONTROLLER}
+    | {ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER}
 )
 IN_ENVELOPES = FORWARDED - NOT_ANSWERED
 """The APIs whose requests are answered in an Envelope."""

@@ -56,7 +56,7 @@ OFFSET_COMMIT = Question(ApiKey.OFFSET_COMMIT, 8, groups.OffsetCommitRequest("g"
 FETCHED = [groups.OffsetFetchRequest.OffsetFetchRequestTopic("t", [0])]
 DELETED = groups.OffsetDeleteRequest.OffsetDeleteRequestPartition(0)
 IN_TRANSACTION = transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, 7)
-OF_TRANSACTION = [transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic("t", [IN_TRANSACTION])]
+OF_TRANSACTION = [transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic("t", partitions=[IN_TRANSACTION])]
 OF_GROUPS = [
     OFFSET_COMMIT,
     Question(ApiKey.OFFSET_FETCH, 1, groups.OffsetFetchRequest("g", FETCHED), of_topics),

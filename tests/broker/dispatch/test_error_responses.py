@@ -21,7 +21,7 @@ from odradek.protocol.messages.security import (
 )
 from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from support.data.messages import random_message, seed_of
-from support.kafka.java import java_class, java_or_skip, run_class
+from support.kafka.java import TABLE_VERSION, java_class, java_or_skip, run_class
 
 INSTANCES = 12
 ACL_ENUMS = (
@@ -104,7 +104,7 @@ def in_order(response: Message) -> Message:
 
 @pytest.mark.java
 def test_answers_are_those_of_kafkas_request_classes() -> None:
-    java_or_skip()
+    java_or_skip(TABLE_VERSION)
     lines, ours = [], []
     for api_key, version in served():
         cls: type[Message] = api(api_key).request_class()
@@ -115,7 +115,8 @@ def test_answers_are_those_of_kafkas_request_classes() -> None:
             lines.append(f"{api_key}\t{version}\t{encode(request, version).hex()}\n")
             response = error_response(api_key, version, request, ErrorCode.UNKNOWN_SERVER_ERROR)
             ours.append((api_key, version, request, response))
-    result = run_class(java_class("ErrorResponses"), standard_input="".join(lines))
+    program = java_class("ErrorResponses", TABLE_VERSION)
+    result = run_class(program, version=TABLE_VERSION, standard_input="".join(lines))
     assert result.returncode == 0, result.stderr[-3000:]
     answers = result.stdout.splitlines()
     assert len(answers) == len(ours)

@@ -78,7 +78,7 @@ def test_many_partitions_of_transactions_are_answered_each(tmp_path: Path) -> No
         assert {one.error_code for one in marked.markers[0].topics[0].partitions} == {unknown}
         partition = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition
         committed_topic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(
-            "none", [partition(index, 0) for index in range(count)]
+            "none", partitions=[partition(index, 0) for index in range(count)]
         )
         committed = ask(line, TxnOffsetCommitRequest("t", "g", 1, 0, topics=[committed_topic]), 3)
         [answered] = committed.topics

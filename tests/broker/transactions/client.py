@@ -61,7 +61,7 @@ class TransactionClient:
     def commit_offset(self, offset: int, group: str = "g", api_version: int = 3) -> ErrorCode:
         """TxnOffsetCommit for partition 0 of topic t. Returns the error code."""
         partition = transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, offset)
-        topic = transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic("t", [partition])
+        topic = transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic("t", partitions=[partition])
         request = transactions.TxnOffsetCommitRequest(
             self.name, group, self.producer_id, self.producer_epoch, topics=[topic]
         )

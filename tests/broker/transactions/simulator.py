@@ -194,7 +194,7 @@ class Worker:
                 self.step = self.end
 
         partition = transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, self.taken[-1] + 1)
-        topic = transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic("t", [partition])
+        topic = transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic("t", partitions=[partition])
         request = transactions.TxnOffsetCommitRequest(
             self.name, self.name, self.producer_id, self.producer_epoch, topics=[topic]
         )

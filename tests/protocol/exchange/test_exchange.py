@@ -32,7 +32,7 @@ TIMEOUT_S = 30.0
 VERSION = 12
 """Of Fetch."""
 SERVED = {
-    ApiKey.API_VERSIONS: (0, 4),
+    ApiKey.API_VERSIONS: (0, 5),
     ApiKey.FETCH: (4, VERSION),
     ApiKey.SASL_HANDSHAKE: (1, 1),
     ApiKey.SASL_AUTHENTICATE: (0, 2),
@@ -42,7 +42,7 @@ SERVED = {
 class FakeBroker:
     """Answers what an exchange sends, but no Produce. The response to a Fetch has ``max_wait_ms`` bytes of records."""
 
-    def __init__(self, known: int = 4, lifetime_ms: int = 0, login_error: int = 0) -> None:
+    def __init__(self, known: int = 5, lifetime_ms: int = 0, login_error: int = 0) -> None:
         """``known``: the highest version of ApiVersions that it does not refuse."""
         self.received: list[Message] = []
         self._known = known
@@ -240,11 +240,11 @@ def test_malformed_response_keeps_its_request_pending() -> None:
     assert exchange.abandon() == ["token"]
 
 
-@pytest.mark.parametrize("known", range(5))
+@pytest.mark.parametrize("known", range(6))
 def test_peer_that_does_not_know_our_api_versions_is_asked_again(known: int) -> None:
     exchange = opened(FakeBroker(known))
     assert exchange.versions == {**SERVED, ApiKey.API_VERSIONS: (0, known)}
-    assert exchange.answered == (1 if known == 4 else 2)
+    assert exchange.answered == exchange.negotiated == (1 if known == 5 else 2)
 
 
 def refused(code: int, known: list[int]) -> tuple[list[int], Exception]:
@@ -271,16 +271,16 @@ def refused(code: int, known: list[int]) -> tuple[list[int], Exception]:
 
 def test_negotiation_ends_if_every_version_is_refused() -> None:
     """Also if the peer names the refused version as known."""
-    asked, error = refused(ErrorCode.UNSUPPORTED_VERSION, [4])
-    assert asked == [4, 3, 2, 1, 0]
+    asked, error = refused(ErrorCode.UNSUPPORTED_VERSION, [5])
+    assert asked == [5, 4, 3, 2, 1, 0]
     assert isinstance(error, NoCommonVersionError)
     assert str(error) == "the broker refuses every version of ApiVersions"
-    assert refused(ErrorCode.UNSUPPORTED_VERSION, [])[0] == [4, 0]
+    assert refused(ErrorCode.UNSUPPORTED_VERSION, [])[0] == [5, 0]
 
 
 def test_other_error_ends_the_negotiation() -> None:
     asked, error = refused(ErrorCode.INVALID_REQUEST, [])
-    assert (asked, str(error)) == ([4], "ApiVersions answered error 42 (error_code)")
+    assert (asked, str(error)) == ([5], "ApiVersions answered error 42 (error_code)")
 
 
 def test_highest_version_of_both_is_used() -> None:

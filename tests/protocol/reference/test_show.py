@@ -126,7 +126,7 @@ def test_a_frame_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_list_names_every_api(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "list")
     assert code == 0
-    assert len(out.splitlines()) == 1 + 93
+    assert len(out.splitlines()) == 1 + 95
     listed = json.loads(run(capsys, "list", "--json")[1])
     assert listed[0] == {"key": "0", "name": "Produce", "versions": "0-13", "flexible": "9+", "listeners": "broker"}
 

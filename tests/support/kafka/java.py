@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 
 KAFKA_VERSION = "4.3.1"
+TABLE_VERSION = "4.4.0"
+"""The release whose messages the table has. Its classes speak every version that a broker of 4.x serves."""
 OLD_KAFKA_VERSION = "3.9.1"
 JAVA_SOURCES = Path(__file__).parent.parent.parent / "java"
 

@@ -5,21 +5,22 @@ import subprocess
 from types import TracebackType
 from typing import Any, Self
 
-from support.kafka.java import java_arguments, java_class, java_or_skip
+from support.kafka.java import KAFKA_VERSION, java_arguments, java_class, java_or_skip
 
 END_TIMEOUT_S = 60.0
 
 
 class JavaProgram:
-    """The program. ``NAME``: its file's name without the suffix."""
+    """The program. ``NAME``: its file's name without the suffix. ``RELEASE``: the Kafka whose classes it uses."""
 
     NAME: str
+    RELEASE = KAFKA_VERSION
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
-        java_or_skip()
+        java_or_skip(self.RELEASE)
         self._process = subprocess.Popen(self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return self
 
@@ -36,7 +37,7 @@ class JavaProgram:
 
     def command(self) -> list[str]:
         """The command that starts it."""
-        return [*java_arguments(), java_class(self.NAME)]
+        return [*java_arguments(self.RELEASE), java_class(self.NAME, self.RELEASE)]
 
     def order(self, order: Any) -> Any:
         """Sends an order; returns the answer."""

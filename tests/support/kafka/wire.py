@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from odradek.protocol.messages.structure import Message
 from support.data.messages import to_json
+from support.kafka.java import TABLE_VERSION
 from support.kafka.java_program import JavaProgram
 
 Answer = dict[str, Any]
@@ -73,6 +74,7 @@ class Wire(JavaProgram, Line):
     """The program, which runs during the block."""
 
     NAME = "Wire"
+    RELEASE = TABLE_VERSION
 
     def __init__(self) -> None:
         super().__init__()

@@ -18,6 +18,9 @@ MEMBER_EPOCHS_SINCE = 9
 """The first version of OffsetCommit that members of the consumer protocol may use: older ones lack STALE_MEMBER_EPOCH.
 """
 
+TRANSACTIONAL_MEMBER_EPOCHS_SINCE = 6
+"""The first version of TxnOffsetCommit whose clients know STALE_MEMBER_EPOCH."""
+
 PartitionValidator = Callable[[TopicId, int], None]
 """Raises KafkaError for a partition that the member may not commit."""
 
@@ -36,13 +39,14 @@ def validate_commit(
 
 
 def validate_transactional_commit(
-    group: ConsumerGroup, member_id: str, instance_id: str | None, generation_id: int
+    group: ConsumerGroup, member_id: str, instance_id: str | None, member_epoch: int, api_version: int
 ) -> PartitionValidator | None:
-    """Checks like :func:`validate_commit`, for TxnOffsetCommit. Its clients may send no member id, and do not know
-    STALE_MEMBER_EPOCH."""
-    if generation_id < 0 and (not group.members or (not member_id and instance_id is None)):
+    """Checks like :func:`validate_commit`, for TxnOffsetCommit. Its clients may send no member id."""
+    if member_epoch < 0 and (not group.members or (not member_id and instance_id is None)):
         return None
-    return _by_epoch(existing_member(group, member_id), generation_id, ErrorCode.ILLEGAL_GENERATION)
+    member = existing_member(group, member_id)
+    knows_epochs = api_version >= TRANSACTIONAL_MEMBER_EPOCHS_SINCE
+    return _by_epoch(member, member_epoch, _epoch_error(member) if knows_epochs else ErrorCode.ILLEGAL_GENERATION)
 
 
 def _by_epoch(member: ConsumerGroupMember, member_epoch: int, error: ErrorCode) -> PartitionValidator | None:

@@ -3,6 +3,8 @@
 Source: ``OffsetMetadataManager.commitTransactionalOffset``, ``validateTransactionalOffsetCommit``; KIP-98, KIP-447.
 """
 
+from collections.abc import Callable
+
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
@@ -13,6 +15,7 @@ from ..effects import GroupEffects
 from .commit import validate_unserved
 from .store import GroupsAndOffsets, offset_commit_record
 
+GROUP_ID_NOT_FOUND_SINCE = 6
 TxnOffsetCommitResponseTopic = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
 PartitionResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
 
@@ -34,24 +37,12 @@ def commit_transactional_offsets(
     core: GroupsAndOffsets,
     request: TxnOffsetCommitRequest,
     topics: list[TransactionalTopicCommit],
+    api_version: int,
     effects: GroupEffects,
 ) -> None:
-    """Stores the offsets as part of the producer's transaction. Raises KafkaError if the sender may not commit."""
-    group = core.groups.classic.get(request.group_id)
-    consumer_group = core.groups.consumer.get(request.group_id)
-    validate_partition = None
-    if consumer_group is not None:
-        from ..consumer.offset_validation import validate_transactional_commit
-
-        validate_partition = validate_transactional_commit(
-            consumer_group, request.member_id, request.group_instance_id, request.generation_id
-        )
-    elif group is not None:
-        _validate_committer(group, request)
-    elif request.group_id in core.groups.unserved:
-        validate_unserved(core.groups.unserved[request.group_id], request.generation_id)
-    elif request.generation_id >= 0:
-        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    """Stores the offsets as part of the producer's transaction. The topics of the response have both name and id.
+    Raises KafkaError if the sender may not commit."""
+    validate_partition = _validate_sender(core, request, api_version)
     if validate_partition is not None:
         for topic in topics:
             for partition in topic.partitions:
@@ -61,12 +52,38 @@ def commit_transactional_offsets(
     effects.response = TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(
-                topic.name, [_commit(core, request, topic, partition, effects) for partition in topic.partitions]
+                topic.name,
+                topic.topic_id,
+                [_commit(core, request, topic, partition, effects) for partition in topic.partitions],
             )
             for topic in topics
         ]
     )
     effects.counts.offset_commits += len(effects.records)
+
+
+def _validate_sender(
+    core: GroupsAndOffsets, request: TxnOffsetCommitRequest, api_version: int
+) -> Callable[[bytes, int], None] | None:
+    """Returns a check for each partition, or None if none is needed. Raises KafkaError."""
+    group = core.groups.classic.get(request.group_id)
+    consumer_group = core.groups.consumer.get(request.group_id)
+    epoch = request.generation_id_or_member_epoch
+    if consumer_group is not None:
+        from ..consumer.offset_validation import validate_transactional_commit
+
+        return validate_transactional_commit(
+            consumer_group, request.member_id, request.group_instance_id, epoch, api_version
+        )
+    if group is not None:
+        _validate_committer(group, request)
+    elif request.group_id in core.groups.unserved:
+        validate_unserved(core.groups.unserved[request.group_id], epoch)
+    elif epoch >= 0:
+        raise KafkaError(
+            ErrorCode.GROUP_ID_NOT_FOUND if api_version >= GROUP_ID_NOT_FOUND_SINCE else ErrorCode.ILLEGAL_GENERATION
+        )
+    return None
 
 
 def _commit(
@@ -100,9 +117,9 @@ def _validate_committer(group: ClassicGroup, request: TxnOffsetCommitRequest) ->
     state of the group."""
     if group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    if request.generation_id < 0 and group.state is GroupState.EMPTY:
+    if request.generation_id_or_member_epoch < 0 and group.state is GroupState.EMPTY:
         return
-    if request.generation_id >= 0 or request.member_id or request.group_instance_id is not None:
+    if request.generation_id_or_member_epoch >= 0 or request.member_id or request.group_instance_id is not None:
         group.validate_member(request.member_id, request.group_instance_id)
-        if request.generation_id != group.generation_id:
+        if request.generation_id_or_member_epoch != group.generation_id:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)

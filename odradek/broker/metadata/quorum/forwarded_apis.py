@@ -17,6 +17,7 @@ FORWARDED: frozenset[int] = frozenset(
         ApiKey.DESCRIBE_QUORUM,
         ApiKey.UPDATE_FEATURES,
         ApiKey.UNREGISTER_BROKER,
+        ApiKey.UNREGISTER_CONTROLLER,
         ApiKey.ADD_RAFT_VOTER,
         ApiKey.REMOVE_RAFT_VOTER,
         ApiKey.CREATE_ACLS,

@@ -23,7 +23,7 @@ READ, WRITE, DESCRIBE = AclOperation.READ, AclOperation.WRITE, AclOperation.DESC
 
 WRITES = ElementRule("topic_data", "responses", TOPIC, WRITE, topic_id="topic_id")
 DESCRIBES = ElementRule("topics", "topics", TOPIC, DESCRIBE)
-COMMITS = ElementRule("topics", "topics", TOPIC, READ)
+COMMITS = ElementRule("topics", "topics", TOPIC, READ, topic_id="topic_id")
 READS_GROUP = Needs(GROUP, READ, "group_id")
 WRITES_TRANSACTIONAL_ID = Needs(TRANSACTIONAL_ID, WRITE, "transactional_id")
 
@@ -39,7 +39,7 @@ ANY_GROUP, ANY_TRANSACTION, ANY_SHARE = range(3)
 
 list_offsets = check(each=DESCRIBES)
 join_group = heartbeat = leave_group = check(READS_GROUP)
-offset_commit = check(READS_GROUP, each=COMMITS._replace(topic_id="topic_id"))
+offset_commit = check(READS_GROUP, each=COMMITS)
 add_offsets_to_txn = check(WRITES_TRANSACTIONAL_ID, READS_GROUP)
 txn_offset_commit = check(WRITES_TRANSACTIONAL_ID, READS_GROUP, each=COMMITS)
 end_txn = check(WRITES_TRANSACTIONAL_ID)

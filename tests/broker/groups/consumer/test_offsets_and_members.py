@@ -50,20 +50,23 @@ def test_offsets_expire_by_their_own_age_where_nobody_reads_the_topic() -> None:
         ("a", -1, ErrorCode.ILLEGAL_GENERATION),
     ],
 )
+@pytest.mark.parametrize("version", [5, 6])
 def test_who_may_commit_in_a_transaction(
-    world: World, member_id: str, generation: int, error: ErrorCode | None
+    world: World, member_id: str, generation: int, error: ErrorCode | None, version: int
 ) -> None:
+    if error is ErrorCode.ILLEGAL_GENERATION and version >= 6:
+        error = ErrorCode.STALE_MEMBER_EPOCH
     world.join("a", "t")
     partitions = [TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, 5)]
     request = TxnOffsetCommitRequest("x", "g", 7, 0, generation, member_id)
     effects = world.harness.core.effects(world.harness.timers.now_ms)
     topics = [TransactionalTopicCommit("t", T, partitions)]
     if error is None:
-        commit_transactional_offsets(world.harness.core, request, topics, effects)
+        commit_transactional_offsets(world.harness.core, request, topics, version, effects)
         assert len(effects.records) == 1
         return
     with pytest.raises(KafkaError) as refused:
-        commit_transactional_offsets(world.harness.core, request, topics, effects)
+        commit_transactional_offsets(world.harness.core, request, topics, version, effects)
     assert refused.value.error_code is error
 
 
