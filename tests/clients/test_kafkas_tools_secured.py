@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.both_tools import TOOLS
+from support.kafka.java import TABLE_VERSION
 from support.kafka.java_program import JavaProgram
 from support.kafka.tools import KafkaTools, ToolOutput
 from support.security.secured_kafka import SecuredKafka, sasl, write_properties
@@ -156,7 +157,7 @@ def shown(text: str) -> list[str]:
 def test_kafkas_tools_print_the_same_with_the_same_file_of_configs(tmp_path: Path) -> None:
     kafka = SecuredKafka(tmp_path / "kafka")
     server = str(tmp_path / "kafka" / "server.pem")
-    with KafkaTools() as tools:
+    with KafkaTools(TABLE_VERSION) as tools:
         trust = trust_in_jks(Path(kafka.trust), tmp_path / "trust.jks")
         with kafka:
             theirs = [run.lines(step) for run in [Run(tools, kafka, tmp_path, trust)] for step in steps(server)]

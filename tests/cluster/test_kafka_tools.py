@@ -22,7 +22,7 @@ from support.brokers.our_broker import OurBroker
 from support.brokers.python_clients import CLIENTS
 from support.eventually import eventually
 from support.kafka.both_tools import PACKAGE, BothTools, Run, words
-from support.kafka.java import java_arguments, run_class
+from support.kafka.java import TABLE_VERSION, java_arguments, run_class
 from support.kafka.mbeans import MBeans
 from support.kafka.tools import KafkaTools, ToolOutput
 
@@ -44,7 +44,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def tools() -> Iterator[KafkaTools]:
-    with KafkaTools() as started:
+    with KafkaTools(TABLE_VERSION) as started:
         yield started
 
 

@@ -30,14 +30,14 @@ METADATA_TOPIC_ID = bytes(15) + b"\x01"
 FIRST_CHECKPOINT = "00000000000000000000-0000000000.checkpoint"
 CHECKPOINT = re.compile(r"(?P<end>\d{20})-(?P<epoch>\d{10})\.checkpoint")
 LEVELS = {
-    "metadata.version": (7, 30),
+    "metadata.version": (7, 33),
     "eligible.leader.replicas.version": (0, 1),
     "group.version": (0, 1),
     "share.version": (0, 2),
     "streams.version": (0, 1),
     "transaction.version": (0, 2),
 }
-"""Feature -> the lowest and highest level that Kafka 4.3.1 supports."""
+"""Feature -> the lowest and highest level that Kafka 4.4.0 supports."""
 ELR_NEEDS_METADATA_VERSION = 23
 RESERVED_IDS = 100
 """Kafka reserves the directory ids below this number: MIGRATING is 0, UNASSIGNED 1, LOST 2."""
@@ -272,7 +272,7 @@ def _features(seen: MetadataSeen) -> Iterator[str]:
     for name, level in seen.features.items():
         lowest, highest = LEVELS.get(name, (0, 0))
         if not lowest <= level <= highest:
-            yield f"feature {name}: level {level}, Kafka 4.3.1 knows {lowest} to {highest}"
+            yield f"feature {name}: level {level}, Kafka 4.4.0 knows {lowest} to {highest}"
     elr = seen.features.get("eligible.leader.replicas.version", 0)
     if elr and seen.features.get("metadata.version", 0) < ELR_NEEDS_METADATA_VERSION:
         yield "eligible.leader.replicas.version does not fit metadata.version: Kafka does not start"

@@ -1,7 +1,8 @@
 """Apache Kafka's rules for a log directory, as one strict check: ``violations(log_dir, clean=True)``.
 
 Reads all files and changes nothing. Yields one line, with the file's name, for each broken rule. If there is none, a
-Kafka 4.3.1 can start on the directory and loses nothing. The rules for the metadata log are in metadata_rules.py.
+Kafka (4.4.0; 4.3.1 up to its own feature levels) can start on the directory and loses nothing. The rules for the
+metadata log are in metadata_rules.py.
 ``clean``: the broker was stopped, not killed, so no operation may be incomplete.
 """
 

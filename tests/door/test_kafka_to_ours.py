@@ -19,7 +19,7 @@ from door.workload import CONFIGS, fill, fill_more
 from odradek.protocol.common.wall_clock import clock_ms
 from support.door.metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset
 from support.eventually import eventually
-from support.kafka.java import java_or_skip
+from support.kafka.java import KAFKA_VERSION, TABLE_VERSION, java_or_skip
 
 pytestmark = pytest.mark.java
 
@@ -28,9 +28,9 @@ CI_WAYS = (Way("stop", "stop", True), Way("kill", "kill", False))
 LONG_WAYS = (Way("kill", "stop", False), Way("stop", "kill", True), *CI_WAYS)
 
 
-def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
+def pass_the_door(directory: Path, way: Way, rounds: int, version: str = KAFKA_VERSION) -> None:
     """Fills a Kafka, then moves its directory to Odradek and back ``rounds`` times."""
-    door = Door(directory, way, CONFIGS | CLEANER, ours=SNAPSHOTS, theirs=AUTHORIZER)
+    door = Door(directory, way, CONFIGS | CLEANER, ours=SNAPSHOTS, theirs=AUTHORIZER, version=version)
     try:
         door.start_kafka()
         producer = LivingProducer(door.servers)
@@ -88,10 +88,11 @@ def settled(door: Door) -> Seen:
 
 
 @pytest.mark.ci
+@pytest.mark.parametrize("version", [KAFKA_VERSION, TABLE_VERSION])
 @pytest.mark.parametrize("way", CI_WAYS, ids=lambda way: f"{way.theirs}-{way.ours}")
-def test_we_take_the_directory_of_a_kafka_over_and_it_has_it_again(tmp_path: Path, way: Way) -> None:
-    java_or_skip()
-    pass_the_door(tmp_path, way, rounds=1)
+def test_we_take_the_directory_of_a_kafka_over_and_it_has_it_again(tmp_path: Path, way: Way, version: str) -> None:
+    java_or_skip(version)
+    pass_the_door(tmp_path, way, rounds=1, version=version)
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from door.continuity import LivingProducer
 from door.rules import violations
 from support.brokers.our_broker import OurBroker
+from support.kafka.java import KAFKA_VERSION
 from support.kafka.log import AFTER_A_KILL, SERVING, complaints
 from support.kafka.real_kafka import RealKafka
 
@@ -38,12 +39,16 @@ class Door:
         *,
         ours: Mapping[str, str],
         theirs: Mapping[str, str],
+        version: str = KAFKA_VERSION,
     ) -> None:
-        """``configs``: of both brokers. ``ours``, ``theirs``: further ones of Odradek and of Kafka."""
+        """``configs``: of both brokers. ``ours``, ``theirs``: further ones of Odradek and of Kafka. ``version``: the
+        release of Kafka."""
         names = ["logs", *(f"logs-{number}" for number in range(2, way.directories + 1))]
         shared = {**configs, "log.dirs": ",".join(str(directory / name) for name in names)}
         session = SHORT_SESSION if "kill" in way else {}
-        self.kafka = RealKafka(directory, {**shared, **session, **theirs}, dynamic_quorum=way.dynamic_quorum)
+        self.kafka = RealKafka(
+            directory, {**shared, **session, **theirs}, version=version, dynamic_quorum=way.dynamic_quorum
+        )
         self.ours = OurBroker(directory, {**shared, **NODE, **ours})
         self.ours.port = self.kafka.port
         self._way = way

@@ -18,7 +18,6 @@ import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
-import org.apache.kafka.common.utils.SecurityUtils;
 import org.apache.kafka.metadata.authorizer.StandardAcl;
 import org.apache.kafka.metadata.authorizer.StandardAuthorizer;
 import org.apache.kafka.server.authorizer.Action;
@@ -76,10 +75,15 @@ public final class AclOracle {
         }
     }
 
+    private static KafkaPrincipal principalOf(String text) {
+        int colon = text.indexOf(':');
+        return new KafkaPrincipal(text.substring(0, colon), text.substring(colon + 1));
+    }
+
     /** Who asks, and from where. */
     private record Asking(KafkaPrincipal principal, InetAddress clientAddress) implements AuthorizableRequestContext {
         Asking(JsonNode question) throws Exception {
-            this(SecurityUtils.parseKafkaPrincipal(question.get(0).asText()), InetAddress.getByName(question.get(1).asText()));
+            this(principalOf(question.get(0).asText()), InetAddress.getByName(question.get(1).asText()));
         }
 
         @Override

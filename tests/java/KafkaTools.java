@@ -6,12 +6,13 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.kafka.common.utils.Exit;
 
 /**
  * Apache Kafka's command line tools, many calls in one JVM. A line in: {"tool": class name, "arguments": [...]}.
@@ -28,12 +29,12 @@ public class KafkaTools {
     private static Integer firstCode;
 
     public static void main(String[] ignored) throws Exception {
-        Exit.setExitProcedure((code, message) -> {
-            firstCode = firstCode == null ? code : firstCode;
+        onExit("setExitProcedure", (proxy, method, values) -> {
+            firstCode = firstCode == null ? (Integer) values[0] : firstCode;
             throw new Exited();
         });
         List<Runnable> hooks = new ArrayList<>();
-        Exit.setShutdownHookAdder((name, hook) -> hooks.add(hook));
+        onExit("setShutdownHookAdder", (proxy, method, values) -> hooks.add((Runnable) values[1]) ? null : null);
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = in.readLine()) != null; ) {
@@ -45,6 +46,22 @@ public class KafkaTools {
             Method main = Class.forName(order.get("tool").asText()).getMethod("main", String[].class);
             System.setIn(new ByteArrayInputStream(order.path("input").asText().getBytes(StandardCharsets.UTF_8)));
             answers.println(run(main, arguments, hooks));
+        }
+    }
+
+    /** Calls a setter of Kafka's class Exit, which Kafka 4.4 has in another package, with a function. */
+    private static void onExit(String setter, InvocationHandler function) throws ReflectiveOperationException {
+        Class<?> exit;
+        try {
+            exit = Class.forName("org.apache.kafka.common.utils.internals.Exit");
+        } catch (ClassNotFoundException beforeKafka44) {
+            exit = Class.forName("org.apache.kafka.common.utils.Exit");
+        }
+        for (Method method : exit.getMethods()) {
+            if (method.getName().equals(setter)) {
+                Class<?> wanted = method.getParameterTypes()[0];
+                method.invoke(null, Proxy.newProxyInstance(wanted.getClassLoader(), new Class<?>[] {wanted}, function));
+            }
         }
     }
 

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.metadata.image.features import BOOTSTRAP_METADATA_VERSION
 from odradek.protocol.messages.configs import DescribeConfigsRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.quorum import UpdateFeaturesRequest
 from parity.side import Side
 from parity.world import comparable
 from support.brokers.our_broker import OurBroker
+from support.kafka.java import TABLE_VERSION
 from support.kafka.real_kafka import RealKafka
 from support.kafka.wire import Wire
 
@@ -20,7 +22,7 @@ UPGRADE, SAFE, UNSAFE = 1, 2, 3
 TYPES = (0, UPGRADE, SAFE, UNSAFE, 4)
 BROKER_RESOURCE = 4
 LEVELS = {
-    "metadata.version": (-1, 0, 6, 7, 16, 22, 29, 30, 99),
+    "metadata.version": (-1, 0, 6, 7, 16, 22, 29, 30, 31, 32, 33, 34, 99),
     "group.version": (-1, 0, 1, 2),
     "transaction.version": (-1, 0, 1, 2, 3),
     "eligible.leader.replicas.version": (-1, 0, 1, 2),
@@ -42,6 +44,13 @@ CHANGES: list[Change] = [
     [("eligible.leader.replicas.version", 1, UPGRADE)],
     [("metadata.version", 30, UPGRADE)],
     [("metadata.version", 29, SAFE)],
+    [("metadata.version", 31, UPGRADE)],
+    [("metadata.version", 30, SAFE)],
+    [("metadata.version", 32, UPGRADE)],
+    [("metadata.version", 31, SAFE)],
+    [("metadata.version", 33, UPGRADE)],
+    [("metadata.version", 32, UNSAFE)],
+    [("metadata.version", 34, UPGRADE)],
 ]
 """Changes that are made, one after the other."""
 
@@ -49,11 +58,11 @@ CHANGES: list[Change] = [
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]]:
     """Odradek, and a Kafka that was formatted with the features of Odradek."""
-    features = {"share.version": 0, "streams.version": 0}
+    features = {"metadata.version": BOOTSTRAP_METADATA_VERSION, "share.version": 0, "streams.version": 0}
     with (
         Wire() as wire,
         OurBroker(tmp_path_factory.mktemp("ours")) as ours,
-        RealKafka(tmp_path_factory.mktemp("kafka"), features=features) as kafka,
+        RealKafka(tmp_path_factory.mktemp("kafka"), version=TABLE_VERSION, features=features) as kafka,
     ):
         yield Side(wire, ours.port, True), Side(wire, kafka.port, False)
 

@@ -18,12 +18,17 @@ from odradek.protocol.messages.share_groups import (
     ShareGroupDescribeRequest,
     ShareGroupHeartbeatRequest,
 )
-from odradek.protocol.messages.streams_groups import StreamsGroupDescribeRequest, StreamsGroupHeartbeatRequest
+from odradek.protocol.messages.streams_groups import (
+    StreamsGroupDescribeRequest,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupTopologyDescriptionUpdateRequest,
+)
 from odradek.protocol.messages.structure import Message
 from parity.side import Side, same
 from parity.two_brokers import TwoBrokers
 from parity.world import comparable
 from support.brokers.our_broker import OurBroker
+from support.kafka.java import TABLE_VERSION
 from support.kafka.real_kafka import RealKafka
 from support.kafka.wire import Wire
 
@@ -72,7 +77,7 @@ def without_features(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple
     with (
         Wire() as wire,
         OurBroker(tmp_path_factory.mktemp("ours")) as ours,
-        RealKafka(tmp_path_factory.mktemp("kafka"), features=features) as kafka,
+        RealKafka(tmp_path_factory.mktemp("kafka"), version=TABLE_VERSION, features=features) as kafka,
     ):
         yield Side(wire, ours.port, True), Side(wire, kafka.port, False)
 
@@ -89,6 +94,7 @@ REQUESTS_OF_DISABLED: list[Message] = [
     DeleteShareGroupOffsetsRequest(group_id="g"),
     StreamsGroupHeartbeatRequest(group_id="g", member_id="m"),
     StreamsGroupDescribeRequest(group_ids=["g", "h"]),
+    StreamsGroupTopologyDescriptionUpdateRequest("g", "m", 1),
 ]
 
 

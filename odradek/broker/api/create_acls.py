@@ -2,7 +2,8 @@
 
 Versions: 0 to 3. 1: pattern types. 2: flexible.
 Errors, for each ACL: SECURITY_DISABLED (no authorizer), CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST (an empty
-resource name, a cluster resource with a name other than ``kafka-cluster``, a principal without a colon),
+resource name, a cluster resource with a name other than ``kafka-cluster``, a principal without a colon, an empty host,
+a malformed range of addresses), UNSUPPORTED_VERSION (a range of addresses below metadata.version 4.4-IV1),
 UNKNOWN_SERVER_ERROR (for all ACLs of the request, if one of them has ANY or MATCH, which are for filters only),
 POLICY_VIOLATION (more than 10,000). An ACL with a field of value UNKNOWN closes the connection.
 Source: KIP-140, KIP-290; ``AclApis.handleCreateAcls``, ``CreateAclsRequest.validate``, ``AclControlManager``.

@@ -27,6 +27,7 @@ from odradek.storage.files.meta_properties import (
 from ..config.server_config import ServerConfig
 from ..metadata.image.features import (
     BOOTSTRAP_FEATURES,
+    BOOTSTRAP_METADATA_VERSION,
     ELIGIBLE_LEADER_REPLICAS_VERSION,
     GROUP_VERSION,
     KRAFT_VERSION,
@@ -37,6 +38,7 @@ from ..metadata.image.features import (
     MINIMUM_METADATA_VERSION,
     SUPPORTED_FEATURES,
     TRANSACTION_VERSION,
+    UNSERVED_FEATURES,
 )
 from ..metadata.publisher.service import controller_endpoint
 from ..server import random_ids
@@ -87,8 +89,6 @@ def default_features(level: int) -> dict[str, int]:
 
 
 SALT_BYTES = 16
-KAFKA_ONLY = ("share.version", "streams.version")
-"""Features of Kafka 4.3 that can't be finalized here, because this broker does not serve them yet."""
 
 
 def random_uuid(arguments: list[str]) -> int:
@@ -198,7 +198,7 @@ def _given_directory_id(config: ServerConfig, controllers: str | None) -> bytes 
 def _levels(release_version: str | None, features: tuple[str, ...], *, is_dynamic: bool) -> dict[str, int]:
     """The feature levels to finalize, from the options. Raises click.ClickException."""
     try:
-        level = LATEST_METADATA_VERSION if release_version is None else release_level(release_version)
+        level = BOOTSTRAP_METADATA_VERSION if release_version is None else release_level(release_version)
     except ValueError as problem:
         raise click.ClickException(str(problem)) from problem
     levels = dict(BOOTSTRAP_FEATURES) if release_version is None else default_features(level)
@@ -215,7 +215,7 @@ def _levels(release_version: str | None, features: tuple[str, ...], *, is_dynami
 
 
 def _check_feature(name: str, level: int, release_version: str | None, *, is_dynamic: bool) -> None:
-    if name in KAFKA_ONLY:
+    if name in UNSERVED_FEATURES:
         raise click.ClickException(
             f"{name} is not supported by Odradek yet: clients that see it finalised rely on it. A Kafka that takes the"
             " directory over can raise it by kafka-features.sh."

@@ -11,7 +11,7 @@ LOWEST_LEVEL = 7
 _RELEASES = (
     *(("3.3", 3), ("3.4", 0), ("3.5", 0), ("3.5", 1), ("3.5", 2), ("3.6", 0), ("3.6", 1), ("3.6", 2), ("3.7", 0)),
     *(("3.7", 1), ("3.7", 2), ("3.7", 3), ("3.7", 4), ("3.8", 0), ("3.9", 0), ("4.0", 0), ("4.0", 1), ("4.0", 2)),
-    *(("4.0", 3), ("4.1", 0), ("4.1", 1), ("4.2", 0), ("4.2", 1), ("4.3", 0)),
+    *(("4.0", 3), ("4.1", 0), ("4.1", 1), ("4.2", 0), ("4.2", 1), ("4.3", 0), ("4.4", 0), ("4.4", 1), ("4.4", 2)),
 )
 LEVELS = {f"{release}-IV{step}": level for level, (release, step) in enumerate(_RELEASES, LOWEST_LEVEL)}
 """Name of a metadata.version -> its level: ``3.3-IV3`` -> 7, and so on in rising order."""
@@ -54,7 +54,7 @@ FEATURE_LEVELS: dict[str, tuple[FeatureLevel, ...]] = {
         FIRST,
         FeatureLevel(LEVELS["4.1-IV0"], {METADATA_VERSION: LEVELS["4.0-IV1"]}),
     ),
-    "share.version": (FIRST, FeatureLevel(LEVELS["4.2-IV0"], {})),
+    "share.version": (FIRST, FeatureLevel(LEVELS["4.2-IV0"], {}), FeatureLevel(LEVELS["4.4-IV0"], {})),
     "streams.version": (FIRST, FeatureLevel(LEVELS["4.2-IV1"], {})),
 }
 """Feature -> its levels; the index is the level. In Kafka's order."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.image.features import (
+    BOOTSTRAP_METADATA_VERSION,
     GROUP_VERSION,
     LATEST_GROUP_VERSION,
-    LATEST_METADATA_VERSION,
     LATEST_TRANSACTION_VERSION,
     METADATA_VERSION,
     TRANSACTION_VERSION,
@@ -42,7 +42,7 @@ LISTENERS = "CONTROLLER://{host}:{port},PLAINTEXT://{host}:1"
 """The second listener is never bound. The configuration requires a listener for clients, since it has no role for a
 controller without a broker."""
 FEATURES: Mapping[str, int] = {
-    METADATA_VERSION: LATEST_METADATA_VERSION,
+    METADATA_VERSION: BOOTSTRAP_METADATA_VERSION,
     GROUP_VERSION: LATEST_GROUP_VERSION,
     TRANSACTION_VERSION: LATEST_TRANSACTION_VERSION,
 }

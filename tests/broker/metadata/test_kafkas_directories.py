@@ -253,8 +253,8 @@ def with_levels(level: int, **levels: int) -> KafkaDirectory:
 
 @pytest.mark.parametrize(
     ("level", "levels"),
-    [(6, {}), (31, {}), (7, {"eligible_leader_replicas_version": 1})],
-    ids=["6", "31", "7 with ELR"],
+    [(6, {}), (34, {}), (7, {"eligible_leader_replicas_version": 1})],
+    ids=["6", "34", "7 with ELR"],
 )
 def test_feature_levels_that_are_not_known_or_do_not_fit_are_refused(
     tmp_path: Path, level: int, levels: dict[str, int]

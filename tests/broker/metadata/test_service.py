@@ -17,6 +17,7 @@ from odradek.broker.metadata.image.replay import replay
 from odradek.broker.metadata.log.format import control_records
 from odradek.broker.metadata.publisher.published import MAX_RECORDS_AFTER_STOP
 from odradek.broker.metadata.publisher.service import MetadataService
+from odradek.broker.storage_tool.formatting import bootstrap_snapshot, feature_records
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_records.metadata_serde import encode_record
@@ -86,6 +87,21 @@ def test_fresh_directory_is_formatted_registered_and_fenced_again(tmp_path: Path
     with open_service(tmp_path, crash=True) as service:
         fenced = BrokerRegistrationChangeRecord(1, epoch, fenced=1)
         assert fenced in written(service), "what the first stop wrote"
+
+
+def test_levels_in_the_first_checkpoint_are_written_into_the_log(tmp_path: Path) -> None:
+    """Kafka 4.4 formats so. It starts only on a log that has the levels itself."""
+    levels = {"metadata.version": 33, "share.version": 2, "group.version": 1}
+    checkpoint = tmp_path / METADATA / "00000000000000000000-0000000000.checkpoint"
+    checkpoint.parent.mkdir()
+    checkpoint.write_bytes(bootstrap_snapshot(feature_records(levels), 33, NOW_MS))
+    for _ in range(2):
+        with open_service(tmp_path) as service:
+            assert service.image.features == levels
+            assert service.finalized_features() == {"metadata.version": 33, "group.version": 1}
+            found = [message for message in written(service) if isinstance(message, FeatureLevelRecord)]
+            assert {one.name: one.feature_level for one in found} == levels
+            assert len(found) == len(levels)
 
 
 @pytest.mark.parametrize("crash", [False, True], ids=["stopped", "killed"])
@@ -233,7 +249,7 @@ def test_directory_of_another_node_is_refused(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize("level", [6, 31])
+@pytest.mark.parametrize("level", [6, 34])
 def test_metadata_version_that_is_not_known_is_refused(tmp_path: Path, level: int) -> None:
     append_batches(tmp_path, stopped_at(tmp_path), [FeatureLevelRecord("metadata.version", level)])
     with pytest.raises(ConfigError, match=f"metadata.version {level}"), open_service(tmp_path):

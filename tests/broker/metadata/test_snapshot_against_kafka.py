@@ -10,7 +10,7 @@ from odradek.broker.metadata.image.replay import replay
 from odradek.broker.metadata.log.snapshot import encode_snapshot
 from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, encode_record
 from support.data.random_metadata import MetadataHistory
-from support.kafka.java import java_class, java_or_skip, run_class
+from support.kafka.java import TABLE_VERSION, java_class, java_or_skip, run_class
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
@@ -28,16 +28,17 @@ def image_of(values: list[bytes]) -> MetadataImage:
 
 def test_kafka_reads_our_snapshots_and_we_read_kafkas() -> None:
     """Kafka's image of our snapshot equals its image of the history, and our image of Kafka's snapshot equals ours."""
-    java_or_skip()
+    java_or_skip(TABLE_VERSION)
     histories, questions = [], []
     for seed in range(HISTORIES):
         chance = random.Random(seed)
-        history = MetadataHistory(chance, chance.choice((7, 8, 14, 17, 21, 25, 30)))
+        history = MetadataHistory(chance, chance.choice((7, 8, 14, 17, 21, 25, 30, 33)))
         values = [encode_record(record, version) for record, version in history.records(chance.choice((10, 60, 300)))]
         snapshot = b"".join(encode_snapshot(image_of(values), 1, b"", 1, NOW_MS))
         histories.append(values)
         questions.append(json.dumps({"records": [value.hex() for value in values], "snapshot": snapshot.hex()}))
-    result = run_class(java_class("MetadataImages"), standard_input="\n".join(questions) + "\n")
+    program = java_class("MetadataImages", TABLE_VERSION)
+    result = run_class(program, version=TABLE_VERSION, standard_input="\n".join(questions) + "\n")
     assert result.returncode == 0, result.stderr
     answers = [json.loads(line) for line in result.stdout.splitlines()]
     assert len(answers) == HISTORIES

@@ -22,7 +22,7 @@ TOOLS = {
     "kafka-broker-api-versions": f"{PACKAGE}.BrokerApiVersionsCommand",
     "kafka-client-metrics": f"{PACKAGE}.ClientMetricsCommand",
     "kafka-cluster": f"{PACKAGE}.ClusterTool",
-    "kafka-configs": "kafka.admin.ConfigCommand",
+    "kafka-configs": f"{PACKAGE}.ConfigCommand",
     "kafka-console-consumer": f"{PACKAGE}.consumer.ConsoleConsumer",
     "kafka-console-producer": f"{PACKAGE}.ConsoleProducer",
     "kafka-consumer-groups": f"{PACKAGE}.consumer.group.ConsumerGroupCommand",

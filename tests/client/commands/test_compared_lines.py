@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from answers.recording import DIRECTORY
 from support.brokers.our_broker import OurBroker
-from support.kafka.java import KAFKA_VERSION
+from support.kafka.java import TABLE_VERSION
 from support.kafka.tools import KafkaTools
 
 from .command_lines import Output, Row, Run, rows_of
@@ -51,7 +51,7 @@ def tools(directory: Path) -> Iterator[KafkaTools]:
     with ExitStack() as running:
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(directory)
-            tools = running.enter_context(KafkaTools())
+            tools = running.enter_context(KafkaTools(TABLE_VERSION))
         yield tools
 
 
@@ -132,7 +132,7 @@ def test_both_do_the_same(
     kafkas, ours = brokers
     text = table.read_text()
     wrong, outputs = compare_table(text, Side(run_kafkas, places(kafkas)), Side(our_program, places(ours)))
-    now = Recorded(KAFKA_VERSION, [row.command for row in rows_of(text)[0]], outputs)
+    now = Recorded(TABLE_VERSION, [row.command for row in rows_of(text)[0]], outputs)
     if os.environ.get(DIRECTORY):
         now.write(recorded(table))
     assert not wrong, "\n\n".join(wrong)

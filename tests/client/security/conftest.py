@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.kafka.java import TABLE_VERSION
 from support.kafka.tools import KafkaTools
 from support.security.secured_kafka import SecuredKafka
 
@@ -19,5 +20,5 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredKafka]:
 @pytest.fixture(scope="package")
 def tools() -> Iterator[KafkaTools]:
     """Kafka's tools."""
-    with KafkaTools() as running:
+    with KafkaTools(TABLE_VERSION) as running:
         yield running

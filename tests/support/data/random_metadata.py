@@ -3,7 +3,7 @@
     history = MetadataHistory(random.Random(seed))
     for record, version in history.records(400): ...
 
-Has every record type of Kafka 4.3.1 except the markers of metadata transactions and NoOp, which the log writes.
+Has every record type of Kafka 4.4.0 except the markers of metadata transactions and NoOp, which the log writes.
 """
 
 import random
@@ -18,6 +18,7 @@ ELR_FROM = 23
 DIRECTORIES_FROM = 17
 CORDONED_FROM = 30
 CONTROLLERS_FROM = 15
+UNREGISTERED_CONTROLLERS_FROM = 33
 SCRAM_FROM = 11
 TOKENS_FROM = 14
 NAMES = ("alpha", "beta", "gamma", "δ", "client.id", "")
@@ -39,7 +40,7 @@ class MetadataHistory:
     """A cluster that changes at random. The same random source makes the same records."""
 
     def __init__(self, chance: random.Random, metadata_version: int = 30) -> None:
-        """``metadata_version``: the first one. It may rise during the history, up to 30."""
+        """``metadata_version``: the first one. It may rise during the history, up to 33."""
         self.metadata_version = metadata_version
         self._chance = chance
         self._topics: dict[bytes, _KnownTopic] = {}
@@ -47,6 +48,7 @@ class MetadataHistory:
         self._acls: list[bytes] = []
         self._scram: list[tuple[str, int]] = []
         self._tokens: list[str] = []
+        self._controllers: set[int] = set()
         self._next_producer_id = 0
         self._has_elr = False
 
@@ -188,8 +190,14 @@ class MetadataHistory:
     def _register_controller(self) -> Iterator[Message]:
         if self.metadata_version >= CONTROLLERS_FROM:
             kind = records.RegisterControllerRecord
+            controller_id = self._chance.randrange(3)
+            if controller_id in self._controllers and self.metadata_version >= UNREGISTERED_CONTROLLERS_FROM:
+                self._controllers.remove(controller_id)
+                yield records.UnregisterControllerRecord(controller_id)
+                return
+            self._controllers.add(controller_id)
             yield kind(
-                controller_id=self._chance.randrange(3),
+                controller_id=controller_id,
                 incarnation_id=self._uuid(),
                 zk_migration_ready=self._chance.random() < 0.5,
                 end_points=[kind.ControllerEndpoint("CONTROLLER", "localhost", 9093, 0)],
@@ -198,8 +206,8 @@ class MetadataHistory:
 
     def _feature(self) -> Iterator[Message]:
         kind = self._chance.randrange(4)
-        if kind == 0 and self.metadata_version < 30:
-            self.metadata_version = self._chance.randrange(self.metadata_version, 31)
+        if kind == 0 and self.metadata_version < 33:
+            self.metadata_version = self._chance.randrange(self.metadata_version, 34)
             yield records.FeatureLevelRecord("metadata.version", self.metadata_version)
         elif kind == 1 and self.metadata_version >= ELR_FROM and not self._has_elr:
             self._has_elr = True

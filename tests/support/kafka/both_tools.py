@@ -12,7 +12,7 @@ from support.kafka.tools import KafkaTools, ToolOutput
 PACKAGE = "org.apache.kafka.tools"
 TOOLS = {
     "topics": f"{PACKAGE}.TopicCommand",
-    "configs": "kafka.admin.ConfigCommand",
+    "configs": f"{PACKAGE}.ConfigCommand",
     "client-metrics": f"{PACKAGE}.ClientMetricsCommand",
     "acls": f"{PACKAGE}.AclCommand",
     "delegation-tokens": f"{PACKAGE}.DelegationTokenCommand",
@@ -28,7 +28,7 @@ TOOLS = {
     "streams-application-reset": f"{PACKAGE}.StreamsResetter",
     "reassign-partitions": f"{PACKAGE}.reassign.ReassignPartitionsCommand",
 }
-"""Our command -> Kafka's tool."""
+"""Our command -> the tool of Kafka 4.4."""
 TIME_MS = re.compile(r"\b1\d{12}\b|\b\d+(?= ms ago)")
 OFFSET_AND_EPOCH = re.compile(r"(?<=HighWatermark:)\s+\d+|(?<=\t)\d+ +(?=\t0 +\t)|(?<=Epoch: )\d+")
 

@@ -16,6 +16,7 @@ from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties
 from support.brokers.free_ports import free_ports
 from support.brokers.our_broker import OurBroker
+from support.kafka.java import KAFKA_VERSION, TABLE_VERSION
 from support.kafka.real_kafka import CLUSTER_ID, RealKafka
 
 FIRST_NODE_ID = 3000
@@ -26,9 +27,11 @@ FAST = {
 }
 """Faster than the defaults: a controller commits in 6 ms, not 31; a killed broker is fenced after 2 s, not 9."""
 BOOTSTRAP_SNAPSHOT = "bootstrap.checkpoint"
-"""The file with the features of a new cluster in the directory of a controller."""
+"""The file with the features of a new cluster in the directory of a controller, until Kafka 4.3."""
+FIRST_SNAPSHOT = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
+"""The same file since Kafka 4.4."""
 _snapshots: dict[tuple[str, ...], bytes] = {}
-"""Options of `storage format` for features -> the bootstrap snapshot that Kafka's tool wrote for them."""
+"""Release and options of `storage format` -> the bootstrap snapshot that Kafka's tool wrote for them."""
 FEATURES = {"share.version": 0, "streams.version": 0}
 """The levels that disable features that this broker does not serve yet."""
 MEMBER = {
@@ -57,8 +60,17 @@ class RealController(RealKafka):
         configs: Mapping[str, str],
         features: Mapping[str, int],
         format_options: Sequence[str] = (),
+        version: str = KAFKA_VERSION,
     ) -> None:
-        super().__init__(directory, configs, dynamic_quorum=False, node_id=node_id, heap="96m", features=features)
+        super().__init__(
+            directory,
+            configs,
+            version=version,
+            dynamic_quorum=False,
+            node_id=node_id,
+            heap="96m",
+            features=features,
+        )
         self._features += format_options
         self.port = self.controller_port = port
         self.reached_at = reached_at
@@ -68,13 +80,15 @@ class RealController(RealKafka):
         """Formats the directory with the files that Kafka's tool wrote for another controller, which saves a JVM (0.6
         s).
         """
-        snapshot = _snapshots.get(tuple(self._features))
-        if snapshot is None:
+        written = FIRST_SNAPSHOT if self.version == TABLE_VERSION else BOOTSTRAP_SNAPSHOT
+        how = (self.version, *self._features)
+        if how not in _snapshots:
             super()._format(configuration)
-            _snapshots[tuple(self._features)] = (self.log_dir / BOOTSTRAP_SNAPSHOT).read_bytes()
+            _snapshots[how] = (self.log_dir / written).read_bytes()
         else:
             _identify(self.log_dir, self.node_id)
-            (self.log_dir / BOOTSTRAP_SNAPSHOT).write_bytes(snapshot)
+            (self.log_dir / written).parent.mkdir(exist_ok=True)
+            (self.log_dir / written).write_bytes(_snapshots[how])
 
     def properties(self) -> dict[str, str]:
         """The controller's configuration."""
@@ -94,8 +108,18 @@ class RealController(RealKafka):
 class RealMember(RealKafka):
     """An Apache Kafka broker of the cluster."""
 
-    def __init__(self, directory: Path, node_id: int, voters: str, configs: Mapping[str, str]) -> None:
-        super().__init__(directory, configs, dynamic_quorum=False, node_id=node_id, heap="160m", features=FEATURES)
+    def __init__(
+        self, directory: Path, node_id: int, voters: str, configs: Mapping[str, str], version: str = KAFKA_VERSION
+    ) -> None:
+        super().__init__(
+            directory,
+            configs,
+            version=version,
+            dynamic_quorum=False,
+            node_id=node_id,
+            heap="160m",
+            features=FEATURES,
+        )
         self._voters = voters
 
     def _format(self, configuration: Path) -> None:
@@ -128,11 +152,13 @@ class RealControllers:
         features: Mapping[str, int] = FEATURES,
         door: Callable[[int], int] = lambda port: port,
         format_options: Sequence[str] = (),
+        version: str = KAFKA_VERSION,
     ) -> None:
         """``features``: their levels, if they differ from the release's defaults. ``door``: maps a controller's port to
         the one to which brokers and other controllers connect, such as that of a proxy.
-        ``format_options``: more options of ``kafka-storage.sh format``."""
+        ``format_options``: more options of ``kafka-storage.sh format``. ``version``: the release of Kafka."""
         self.directory = directory
+        self._version = version
         ports = free_ports(count)
         doors = [door(port) for port in ports]
         self.voters = ",".join(f"{FIRST_NODE_ID + place}@127.0.0.1:{port}" for place, port in enumerate(doors))
@@ -146,6 +172,7 @@ class RealControllers:
                 configs or {},
                 features,
                 format_options,
+                version,
             )
             for place, port in enumerate(ports)
         ]
@@ -166,7 +193,7 @@ class RealControllers:
 
     def kafka_broker(self, directory: Path, node_id: int, configs: Mapping[str, str] | None = None) -> "RealMember":
         """An Apache Kafka broker that joins them; it is not started."""
-        return RealMember(directory, node_id, self.voters, configs or {})
+        return RealMember(directory, node_id, self.voters, configs or {}, self._version)
 
     def __enter__(self) -> "RealControllers":
         with contextlib.ExitStack() as stack:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from support.kafka.java import KAFKA_VERSION
 from support.kafka.java_program import JavaProgram
 
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
@@ -21,6 +22,11 @@ class KafkaTools(JavaProgram):
     """The JVM, which runs during the block."""
 
     NAME = "KafkaTools"
+
+    def __init__(self, release: str = KAFKA_VERSION) -> None:
+        """``release``: the Kafka whose tools are called."""
+        super().__init__()
+        self.RELEASE = release
 
     def run(self, tool: str, bootstrap_servers: str, *arguments: str) -> ToolOutput:
         """Calls a tool's main method; its exit code does not end the JVM."""

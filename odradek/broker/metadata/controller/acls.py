@@ -5,6 +5,7 @@ Source: AclControlManager, AclApis, AclBindingFilter, ResourcePatternFilter; KIP
 
 from typing import NamedTuple
 
+from odradek.protocol.apis.metadata_versions import level_name
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.metadata_records import AccessControlEntryRecord, RemoveAccessControlEntryRecord
@@ -24,7 +25,9 @@ from odradek.protocol.security.acl import (
     AclResourceType,
     PatternType,
 )
+from odradek.protocol.security.host_range import SLASH, HostRange
 
+from ..image.features import HOST_RANGES_SUPPORTED
 from ..image.image import MetadataImage
 from ..publisher.decision import NO_ERROR, ApiError, Decision
 from .controller import Controller
@@ -85,6 +88,8 @@ def create_acls(
             creation.permission_type,
         )
         error = _problem(acl)
+        if error is NO_ERROR:
+            error = _problem_of_host(acl.host, image.metadata_version)
         if error is NO_ERROR and acl not in existing:
             existing.add(acl)
             decision.records.append(AccessControlEntryRecord(controller.random_uuid(), *acl))
@@ -107,6 +112,24 @@ def _problem(acl: Acl) -> ApiError:
             f"Could not parse principal from `{acl.principal}` (no colon is present separating the principal type from "
             "the principal name)",
         )
+    return NO_ERROR
+
+
+def _problem_of_host(host: str, metadata_version: int) -> ApiError:
+    """What is wrong with the host of a new ACL: it is empty, or a range of addresses that is malformed or too early."""
+    if not host:
+        return ApiError(ErrorCode.INVALID_REQUEST, "Host pattern cannot be null or empty")
+    if SLASH not in host:
+        return NO_ERROR
+    if metadata_version < HOST_RANGES_SUPPORTED:
+        needed = level_name(HOST_RANGES_SUPPORTED)
+        return ApiError(
+            ErrorCode.UNSUPPORTED_VERSION, f"CIDR-based ACL host patterns require metadata version {needed} or higher."
+        )
+    try:
+        HostRange.parse(host)
+    except ValueError as problem:
+        return ApiError(ErrorCode.INVALID_REQUEST, f"Invalid CIDR notation '{host}': {problem}")
     return NO_ERROR
 
 

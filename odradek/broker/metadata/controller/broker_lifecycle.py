@@ -9,11 +9,18 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from odradek.protocol.apis.metadata_versions import level_name
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.structure import Message
 
 from ...config.server_config import ServerConfig
-from ..image.features import DIRECTORY_ASSIGNMENT_SUPPORTED, LATEST_METADATA_VERSION, METADATA_VERSION
+from ..image.features import (
+    BOOTSTRAP_METADATA_VERSION,
+    DIRECTORY_ASSIGNMENT_SUPPORTED,
+    LATEST_METADATA_VERSION,
+    METADATA_VERSION,
+    UNSERVED_FEATURES,
+)
 from ..image.image import Endpoint, Replica
 from ..publisher.service import MetadataService
 from .controller import Controller
@@ -57,6 +64,7 @@ class BrokerLifecycle:
         if metadata.log.has_open_transaction:
             metadata.commit([abort_record()], now_ms)
         _bootstrap(metadata, controller.config, now_ms)
+        _log_levels(metadata.image.features)
         self.broker_epoch = metadata.log.log_end_offset
         if metadata.image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
             directory_ids = ()  # before KIP-858 a registration had none
@@ -98,6 +106,27 @@ def seed_metadata(
     metadata.log.become_leader(metadata.node_id, now_ms)
     _bootstrap(metadata, config, now_ms)
     metadata.commit(records_for(metadata.image.metadata_version), now_ms)
+
+
+def _log_levels(levels: Mapping[str, int]) -> None:
+    """Logs finalised levels that restrict what the directory can be used for."""
+    level = levels[METADATA_VERSION]
+    if level > BOOTSTRAP_METADATA_VERSION:
+        release = level_name(level).partition("-")[0]
+        logger.info(
+            "metadata.version is %d (%s): Apache Kafka before %s can't use this directory, and the level can't be"
+            " lowered",
+            level,
+            level_name(level),
+            release,
+        )
+    unserved = {name: levels[name] for name in UNSERVED_FEATURES if name in levels}
+    if unserved:
+        logger.info(
+            "the directory has %s, but share groups and streams groups are not served: their requests are answered"
+            " with UNSUPPORTED_VERSION, and what the directory stores of them stays as it is",
+            ", ".join(f"{name} {number}" for name, number in unserved.items()),
+        )
 
 
 def _bootstrap(metadata: MetadataService, config: ServerConfig, now_ms: int) -> None:

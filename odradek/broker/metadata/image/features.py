@@ -23,8 +23,8 @@ TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
 
 MINIMUM_METADATA_VERSION = 7
-LATEST_METADATA_VERSION = 30
-"""4.3-IV0, the production level of Kafka 4.3."""
+LATEST_METADATA_VERSION = 33
+"""4.4-IV2, the production level of Kafka 4.4."""
 LATEST_KRAFT_VERSION = 1
 LATEST_GROUP_VERSION = 1
 """KIP-848: the new consumer protocol."""
@@ -43,6 +43,8 @@ DELEGATION_TOKENS_SUPPORTED = 14
 ELR_SUPPORTED = 23
 """4.0-IV1 (KIP-966)."""
 CORDONED_DIRECTORIES_SUPPORTED = 30
+HOST_RANGES_SUPPORTED = 32
+"""4.4-IV1 (KIP-1276): the host of an ACL may be a range of addresses."""
 
 METADATA_CHANGED_AT = frozenset({8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
 """The levels of metadata.version whose records have what earlier levels have no place for
@@ -57,8 +59,14 @@ SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
 }
 """Feature name -> lowest and highest level."""
 
+UNSERVED_FEATURES = ("share.version", "streams.version")
+"""Features of Kafka that this broker does not serve yet: it does not announce them, and finalises no level of them."""
+
+BOOTSTRAP_METADATA_VERSION = 30
+"""4.3-IV0. Apache Kafka 4.3 can still take over a new directory; a raised level can't be lowered again."""
+
 BOOTSTRAP_FEATURES: dict[str, int] = {
-    METADATA_VERSION: LATEST_METADATA_VERSION,
+    METADATA_VERSION: BOOTSTRAP_METADATA_VERSION,
     ELIGIBLE_LEADER_REPLICAS_VERSION: 1,
     GROUP_VERSION: LATEST_GROUP_VERSION,
     TRANSACTION_VERSION: LATEST_TRANSACTION_VERSION,

@@ -2,7 +2,7 @@
 Kafka.
 
 Pure. Owns: the effect of each record type; modules beside it have those of topics, brokers and security. Never does:
-I/O, reading a clock, deciding. Invariant: every record type of Kafka 4.3.1 has an entry in the tables below; a record
+I/O, reading a clock, deciding. Invariant: every record type of Kafka 4.4.0 has an entry in the tables below; a record
 that contradicts the image raises MetadataCorruption, as a controller of Kafka's stops. Source: the ``replay`` methods
 of Kafka's Delta classes.
 """
@@ -146,5 +146,7 @@ _KEPT_BY: dict[type[Message], Callable[[Any], tuple[object, ...]]] = {
 }
 """Record types that are kept unchanged, with the fields of their keys."""
 
-_REMOVES: dict[type[Message], tuple[type[Message], Callable[[Any], tuple[object, ...]]]] = {}
+_REMOVES: dict[type[Message], tuple[type[Message], Callable[[Any], tuple[object, ...]]]] = {
+    records.UnregisterControllerRecord: (records.RegisterControllerRecord, lambda record: (record.controller_id,)),
+}
 """Record types that remove a kept record."""

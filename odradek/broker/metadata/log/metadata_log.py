@@ -58,7 +58,7 @@ RECORDS_A_STEP = 32
 SNAPSHOT_HEADER_BYTES = 4096
 """Larger than the first batch of a snapshot: header, kraft.version, voters."""
 FIRST_SNAPSHOT = SnapshotId(0, 0)
-"""``Snapshots.BOOTSTRAP_SNAPSHOT_ID``."""
+"""``Snapshots.BOOTSTRAP_SNAPSHOT_ID``: what the directory was formatted with."""
 
 
 @holder()
@@ -238,13 +238,15 @@ class MetadataLog:
     def load(self) -> Iterator[LoadedRecord]:
         """All metadata records: of the latest readable snapshot, then of the log after it; whole transactions only.
 
-        A damaged snapshot is set aside if an older one, or the whole log, can replace it. Raises MetadataLogError for
-        other damage, and for records that Kafka 4.3.1 does not have.
+        The records of the first snapshot are left out: the first leader writes them into the log
+        (:meth:`bootstrap_records`). A damaged snapshot is set aside if an older one, or the whole log, can replace it.
+        Raises MetadataLogError for other damage, and for records that Kafka 4.4.0 does not have.
         """
         offset = self._log.log_start_offset
         snapshot_id, records = self._latest_readable()
         if snapshot_id is not None:
-            yield from records
+            if snapshot_id != FIRST_SNAPSHOT:
+                yield from records
             offset = max(offset, snapshot_id.end_offset)
             self._last_epoch = snapshot_id.epoch
         reader = LogReader(self._read, self._take_control_records)
@@ -292,7 +294,15 @@ class MetadataLog:
         return damaged(segment.path, 0 if place is None else place.position, offset, problem)
 
     def bootstrap_records(self) -> list[Message]:
-        """The records that ``kafka-storage format`` has stored for the first start (features, SCRAM users), if any."""
+        """The records that ``kafka-storage format`` has stored for the first start (features, SCRAM users), if any.
+
+        Kafka 4.4 stores them in the first snapshot, older releases in ``bootstrap.checkpoint``. Raises
+        MetadataLogError.
+        """
+        if FIRST_SNAPSHOT in self._snapshots.ids:
+            found = snapshot_records(self._snapshots.read(FIRST_SNAPSHOT), self._snapshots.path(FIRST_SNAPSHOT))
+            if found:
+                return [record.message for record in found]
         path = self._log.directory.parent / "bootstrap.checkpoint"
         if not self._files.exists(path):
             return []

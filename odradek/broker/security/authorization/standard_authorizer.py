@@ -2,7 +2,8 @@
 
 Pure. Owns: the ACLs, two indexes of them, a bounded cache of decisions. Never does: I/O, logging, knowing an API.
 Invariant: a matching DENY takes precedence over any ALLOW; a decision depends only on the ACLs, the configuration
-(super users, ``allow.everyone.if.no.acl.found``) and the question; every text of an IP address is the same host.
+(super users, ``allow.everyone.if.no.acl.found``) and the question; every text of an IP address is the same host, and a
+host with a slash is a range of addresses (an ACL whose range is malformed concerns no client).
 Source: ``StandardAuthorizer``, ``StandardAuthorizerData``, ``Authorizer.authorizeByResourceType``; KIP-11, KIP-679.
 
 A decision for one resource is a bit field of all operations (:meth:`StandardAuthorizer.allowed`). It costs about 4 us,
@@ -10,9 +11,11 @@ and 0.2 us from the cache. A decision for a resource type looks only at the ACLs
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from odradek.protocol.security.acl import ANY_USER, WILDCARD, Acl, AclOperation, AclPermission, PatternType
 from odradek.protocol.security.canonical_host import canonical_host
+from odradek.protocol.security.host_range import SLASH, HostRange
 
 HARD_CODED_NAME = "hardcode"
 """The resource name that :meth:`StandardAuthorizer.allows_any` checks first. Kafka uses the same."""
@@ -35,6 +38,16 @@ _Concern = tuple[int, str, str, int, int]
 """A resource type, principal, host, operation and permission."""
 
 
+class _UsedRange:
+    """A range of hosts, and the number of ACLs that have it."""
+
+    __slots__ = ("acls", "hosts")
+
+    def __init__(self, hosts: HostRange) -> None:
+        self.hosts = hosts
+        self.acls = 1
+
+
 class StandardAuthorizer:
     """The ACLs of a cluster and the decisions that follow from them."""
 
@@ -55,6 +68,8 @@ class StandardAuthorizer:
         """How often ACLs have changed."""
         self._by_id: dict[bytes, Acl] = {}
         """With hosts in their canonical form."""
+        self._ranges: dict[str, _UsedRange] = {}
+        """The hosts of ACLs that are ranges, parsed."""
 
     def update(self, acls: Mapping[bytes, Acl], changed: Iterable[bytes]) -> None:
         """Takes over changed ACLs. ``acls``: all current ACLs by id. ``changed``: ids of added and removed ones."""
@@ -65,10 +80,31 @@ class StandardAuthorizer:
             old = self._by_id.pop(acl_id, None)
             if old is not None:
                 self._remove(acl_id, old)
+                self._drop_host(old.host)
             new = acls.get(acl_id)
             if new is not None:
-                new = self._by_id[acl_id] = new._replace(host=canonical_host(new.host))
+                new = self._by_id[acl_id] = new._replace(host=self._take_host(new.host))
                 self._add(acl_id, new)
+
+    def _take_host(self, text: str) -> str:
+        """The host of a new ACL in its canonical form. Parses it if it is a range."""
+        if SLASH not in text:
+            return canonical_host(text)
+        known = self._ranges.get(text)
+        if known is not None:
+            known.acls += 1
+            return text
+        with suppress(ValueError):  # an ACL from before metadata.version 4.4-IV1 may have any text
+            self._ranges[text] = _UsedRange(HostRange.parse(text))
+        return text
+
+    def _drop_host(self, host: str) -> None:
+        """Forgets a range with its last ACL."""
+        known = self._ranges.get(host)
+        if known is not None:
+            known.acls -= 1
+            if not known.acls:
+                del self._ranges[host]
 
     def _add(self, acl_id: bytes, acl: Acl) -> None:
         pattern = acl.resource_type, acl.resource_name
@@ -122,7 +158,7 @@ class StandardAuthorizer:
         for acls in self._matching(resource_type, name):
             has_acl = True
             for acl in acls.values():
-                if not _concerns(acl, principal, host):
+                if not self._concerns(acl, principal, host):
                     continue
                 if acl.permission == AclPermission.DENY:
                     denied |= _bits(acl.operation)
@@ -131,6 +167,14 @@ class StandardAuthorizer:
         if not has_acl:
             return EVERYTHING if self._allow_if_no_acl else 0
         return allowed & ~denied
+
+    def _concerns(self, acl: Acl, principal: str, host: str) -> bool:
+        """Whether an ACL applies to this principal at this host."""
+        if acl.principal not in (principal, ANY_USER):
+            return False
+        return acl.host in (host, WILDCARD) or (
+            acl.host in self._ranges and self._ranges[acl.host].hosts.contains(host)
+        )
 
     def _matching(self, resource_type: int, name: str) -> Iterator[dict[bytes, Acl]]:
         """The ACLs that match a resource: for each matching pattern, its ACLs by id."""
@@ -167,9 +211,10 @@ class StandardAuthorizer:
     def _acls_of(self, principal: str, host: str, operation: int, resource_type: int, permission: int) -> Iterator[Acl]:
         """The ACLs with this permission that concern the question, for any resource of the type."""
         operations = {operation, AclOperation.ALL} if EVERYTHING >> operation & 1 else ()
+        hosts = {host, WILDCARD, *(text for text, used in self._ranges.items() if used.hosts.contains(host))}
         for each in operations:
             for of_principal in {principal, ANY_USER}:
-                for of_host in {host, WILDCARD}:
+                for of_host in hosts:
                     yield from self._concerning.get(
                         (resource_type, of_principal, of_host, each, permission), {}
                     ).values()
@@ -181,11 +226,6 @@ def _concern(acl: Acl) -> _Concern:
 
 def _pattern(acl: Acl) -> tuple[int, str]:
     return acl.pattern_type, acl.resource_name
-
-
-def _concerns(acl: Acl, principal: str, host: str) -> bool:
-    """Whether an ACL applies to this principal at this host."""
-    return acl.principal in (principal, ANY_USER) and acl.host in (host, WILDCARD)
 
 
 def _bits(operation: int) -> int:

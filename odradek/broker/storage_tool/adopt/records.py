@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, ProducerIdsRecord, TopicRecord
 from odradek.protocol.messages.structure import Message
 
-from ...metadata.image.features import DIRECTORY_ASSIGNMENT_SUPPORTED, ELR_SUPPORTED, LATEST_METADATA_VERSION
+from ...metadata.image.features import BOOTSTRAP_METADATA_VERSION, DIRECTORY_ASSIGNMENT_SUPPORTED, ELR_SUPPORTED
 from ...metadata.image.image import DIRECTORY_UNASSIGNED, NO_LEADER, ResourceType
 from .plan import HASHED_TOPICS, AdoptedTopic, AdoptionPlan
 
@@ -23,7 +23,7 @@ def adoption_records(
     plan: AdoptionPlan,
     internal_configs: Mapping[str, Mapping[str, str]],
     next_producer_id: int,
-    metadata_version: int = LATEST_METADATA_VERSION,
+    metadata_version: int = BOOTSTRAP_METADATA_VERSION,
 ) -> list[Message]:
     """All metadata records of the plan.
 

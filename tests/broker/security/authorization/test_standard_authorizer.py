@@ -7,6 +7,7 @@ import pytest
 
 from odradek.broker.security.authorization.standard_authorizer import CACHED_DECISIONS, EVERYTHING, StandardAuthorizer
 from odradek.protocol.security.acl import Acl, AclOperation, AclPermission, AclResourceType, PatternType
+from support.kafka.java import TABLE_VERSION
 from support.kafka.java_program import JavaProgram
 
 ALICE, BOB, HERE, THERE = "User:alice", "User:bob", "127.0.0.1", "10.0.0.9"
@@ -15,6 +16,7 @@ TOPIC, LITERAL, PREFIXED = AclResourceType.TOPIC, PatternType.LITERAL, PatternTy
 ALLOW, DENY = AclPermission.ALLOW, AclPermission.DENY
 PRINCIPALS = (ALICE, BOB, "User:root", "Group:alice", "User:*")
 NAMES = ("orders", "orders-eu", "ord", "o", "payments", "*", "kafka-cluster", "hardcode", "hard", "händler")
+RANGES = ("10.0.0.0/8", "10.0.0.9/32", "127.0.0.0/31", "0.0.0.0/0", "::/0", "::1/128", "10.0.0.0/33", "::/", "a/b")
 QUESTIONS_OF_A_SEED = 300
 
 
@@ -22,6 +24,7 @@ class AclOracle(JavaProgram):
     """Kafka's StandardAuthorizer in a JVM."""
 
     NAME = "AclOracle"
+    RELEASE = TABLE_VERSION
 
 
 def topic_acl(
@@ -110,7 +113,20 @@ def test_the_cache_is_bounded() -> None:
         ("::2", LOOPBACK_6, False),
         ("10.0.0.9", "10.0.0.99", False),
         ("not:an:address", "not:an:address", True),
-        ("2001:db8::/32", "2001:db8::a", False),
+        ("2001:db8::/32", "2001:db8::a", True),
+        ("2001:db8:ffff::1/32", "2001:DB8:0:0:0:0:0:A", True),
+        ("2001:db8::/32", "2001:db9::a", False),
+        ("fe80::/10", "fe80::1%eth0", True),
+        ("10.1.2.3/8", "10.0.0.9", True),
+        ("10.0.0.0/8", "::ffff:10.0.0.9", True),
+        ("10.0.0.9/32", "10.0.0.9", True),
+        ("10.0.0.8/32", "10.0.0.9", False),
+        ("0.0.0.0/0", "255.0.0.1", True),
+        ("0.0.0.0/0", LOOPBACK_6, False),
+        ("::/0", LOOPBACK_6, True),
+        ("::/0", "10.0.0.9", False),
+        ("10.0.0.0/", "10.0.0.9", False),
+        ("a/b", "a/b", True),
     ],
 )
 def test_a_host_is_an_address_and_not_a_text(stored: str, client: str, is_same: bool) -> None:
@@ -149,7 +165,7 @@ def random_order(seed: int) -> dict[str, Any]:
             random.choice(NAMES),
             random.choice((LITERAL, LITERAL, PREFIXED)),
             random.choice(PRINCIPALS),
-            random.choice(("*", "*", HERE, THERE, LOOPBACK_6_OF_JAVA)),
+            random.choice(("*", "*", HERE, THERE, LOOPBACK_6_OF_JAVA, *RANGES)),
             random.choice(operations),
             random.choice((ALLOW, ALLOW, ALLOW, DENY)),
         )
