@@ -54,6 +54,6 @@ def members_topic(both: TwoBrokers) -> None:
 
 
 @pytest.fixture(scope="package")
-def consumers_topic(both: TwoBrokers) -> None:
+def consumers_topic(newest: TwoBrokers) -> None:
     """The topic that random members of consumer groups read."""
-    random_consumers.make_topic(both)
+    random_consumers.make_topic(newest)

@@ -52,6 +52,9 @@ class RandomConsumers:
     def __init__(self, both: TwoBrokers, name: str, seed: int) -> None:
         """``name``: the group's name."""
         self.random = random.Random(seed)
+        self.assignor = self.random.choice(("range", "uniform"))
+        """The one assignor that members ask for. While two have equally many votes, each heartbeat raises the epoch in
+        Kafka 4.4 (docs/differences.md)."""
         self.sides = []
         for port, is_ours in ((both.ours.port, True), (both.kafka.port, False)):
             side = Side(both.wire, port, is_ours)
@@ -129,7 +132,7 @@ class RandomConsumers:
         names = self.random.choice(([TOPIC], [TOPIC], [TOPIC], [TOPIC, "nowhere"], ["nowhere"], *more))
         return {
             "subscribed_topic_names": names,
-            "server_assignor": self.random.choice((None, None, "range", "uniform")),
+            "server_assignor": self.random.choice((None, None, self.assignor, self.assignor)),
             "rebalance_timeout_ms": self.random.choice((60_000, 61_000)),
         }
 

@@ -39,6 +39,7 @@ KAFKA_KEYS = {
     "num.io.threads": "1",
     "group.coordinator.threads": "1",
     "group.coordinator.append.linger.ms": "0",
+    "group.consumer.assignor.offload.enable": "false",  # of 4.4: else a heartbeat answers before the assignor has ended
 }
 
 

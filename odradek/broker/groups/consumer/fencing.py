@@ -24,9 +24,11 @@ from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, NO_PARTITIONS, ConsumerGrou
 from .membership import existing_member, existing_static_member
 from .metadata_hash import group_hash
 from .migration import downgrade, may_downgrade_without
-from .records import current_record, epoch_record, member_tombstones, regex_tombstone
+from .records import current_record, epoch_record, member_tombstones, regex_tombstone, target_epoch_record
 from .registry import GroupRegistry
 
+NEVER_ASSIGNED = 0
+"""The time of a target assignment after which the next one is due at once."""
 logger = logging.getLogger(__name__)
 
 
@@ -93,7 +95,12 @@ def fence(
     regexes = _deserted_regexes(group, members)
     records += [regex_tombstone(group.group_id, regex) for regex in regexes]
     metadata_hash = group_hash(group.topic_counts_without(members, regexes), groups.topics)
-    records.append(epoch_record(group.group_id, next_epoch(group.group_epoch), metadata_hash))
+    epoch = next_epoch(group.group_epoch)
+    records.append(epoch_record(group.group_id, epoch, metadata_hash))
+    if len(members) == len(group.members):
+        # No member needs a target assignment of this epoch, so it counts as computed. The next member that joins does
+        # not wait for the interval between two assignments.
+        records.append(target_epoch_record(group.group_id, epoch, NEVER_ASSIGNED))
     groups.counts.consumer_rebalances += 1
 
     def gone(error: ErrorCode, follow: GroupEffects) -> None:

@@ -283,6 +283,7 @@ class ConsumerGroup:
         old = self.members.get(member.member_id)
         if old is not None:
             self._uncount(old)
+            self._forget_instance(old)
         self.members[member.member_id] = member
         self._hold(member_bytes(member))
         _count_names(self.subscribed_topics, member.subscribed_topic_names, 1)
@@ -304,8 +305,12 @@ class ConsumerGroup:
             return
         self._uncount(old)
         self.rejoin_timeouts.discard(member_id)
-        if old.instance_id is not None and self.static_members.get(old.instance_id) == member_id:
-            del self.static_members[old.instance_id]
+        self._forget_instance(old)
+
+    def _forget_instance(self, member: ConsumerGroupMember) -> None:
+        """Removes the instance id of a member, unless another member has taken it over."""
+        if member.instance_id is not None and self.static_members.get(member.instance_id) == member.member_id:
+            del self.static_members[member.instance_id]
 
     def _hold(self, more: int) -> None:
         self.member_bytes += more

@@ -81,7 +81,7 @@ def consumer_group_heartbeat(
     joins = request.member_epoch == JOINING_EPOCH
     records = effects.records
     group = _group_of(groups, request.group_id, joins, effects, records)
-    refuse_if_full(groups, group, request.member_id)
+    refuse_if_full(groups, group, request.member_id, request.instance_id)
     owned = owned_partitions(request)
     member = _member_of(groups, group, request, owned, records)
     updated = _updated(member, request, context)
@@ -181,13 +181,26 @@ def _step(
     records = effects.records
     names_changed = store_member(group, member, updated, records)
     status = update_regular_expression(groups, group, member, updated, effects, records)
-    bump = names_changed or status is RegexStatus.UPDATED_AND_RESOLVED
+    bump = (
+        names_changed or status is RegexStatus.UPDATED_AND_RESOLVED or _assignor_changes(groups, group, member, updated)
+    )
     group_epoch = group.group_epoch
     if bump or group.must_refresh(effects.now_ms):
         group_epoch = update_subscription(groups, group, bump, member, updated, effects.now_ms, records)
     target = update_target_assignment(groups, group, group_epoch, member, updated, effects)
     subscription_changed = names_changed or status is not RegexStatus.NO_CHANGE
     return reconcile(groups, group, updated, target, subscription_changed, owned, effects)
+
+
+def _assignor_changes(
+    groups: GroupRegistry, group: ConsumerGroup, member: ConsumerGroupMember, updated: ConsumerGroupMember
+) -> bool:
+    """Whether the group gets another assignor (``hasPreferredServerAssignorChanged``, since Kafka 4.4)."""
+    if member.server_assignor == updated.server_assignor:
+        return False
+    default = groups.config.group_consumer_assignors[0]
+    before = group.preferred_assignor() or default
+    return (group.preferred_assignor_with(member, updated) or default) != before
 
 
 def reconcile(

@@ -20,9 +20,12 @@ from .registry import GroupRegistry
 logger = logging.getLogger(__name__)
 
 
-def refuse_if_full(groups: GroupRegistry, group: ConsumerGroup, member_id: str) -> None:
-    """Raises KafkaError GROUP_MAX_SIZE_REACHED if the group is full and the sender is not a member."""
+def refuse_if_full(groups: GroupRegistry, group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
+    """Raises KafkaError GROUP_MAX_SIZE_REACHED if the group is full, and the sender is neither a member nor takes the
+    place of a static one."""
     max_size = groups.config.group_consumer_max_size
+    if instance_id is not None and instance_id in group.static_members:
+        return
     if len(group.members) >= max_size and member_id not in group.members:
         raise KafkaError(
             ErrorCode.GROUP_MAX_SIZE_REACHED,

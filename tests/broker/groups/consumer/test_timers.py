@@ -73,11 +73,56 @@ def test_an_assignment_stands_for_its_interval() -> None:
     assert world.group.assignment_epoch == 3
 
 
+@pytest.mark.parametrize("ends", ["leaves", "expires"])
+def test_an_empty_group_is_settled(ends: str) -> None:
+    """The next member gets its target with its first heartbeat, within the interval."""
+    world = World(Harness(config(group_consumer_assignment_interval_ms=1_000)))
+    world.join("a", "t")
+    if ends == "leaves":
+        world.heartbeat("a", -1)
+    else:
+        world.wait(SESSION_MS)
+    assert world.group.group_epoch == world.group.assignment_epoch == 3
+    answer = world.join("b", "t")
+    assert (answer.member_epoch, world.group.assignment_epoch) == (4, 4)
+    assert world.owned["b"]
+    world.join("c", "t")
+    assert (world.group.group_epoch, world.group.assignment_epoch) == (5, 4), "a second one waits for the interval"
+
+
+def test_another_assignor_is_used_at_once(world: World) -> None:
+    """With equally many votes for two assignors the group keeps its epoch from heartbeat to heartbeat."""
+    world.join("a", "t", server_assignor="uniform")
+    epoch = world.group.group_epoch
+    world.heartbeat("a", server_assignor="range")
+    assert world.group.group_epoch == world.group.assignment_epoch == epoch + 1
+    world.heartbeat("a", server_assignor="range")
+    world.join("b", "t", server_assignor="uniform")
+    for _ in range(3):
+        world.heartbeat("a")
+        world.heartbeat("b")
+    assert world.group.group_epoch == epoch + 2, "the new member"
+
+
 def test_a_group_is_full_for_strangers_only() -> None:
     world = World(Harness(config(group_consumer_max_size=1)))
     world.join("a", "t")
     assert world.join("b", "t").error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
     assert world.join("a", "t").error_code == ErrorCode.NONE
+
+
+def test_a_full_group_takes_a_static_member_back() -> None:
+    world = World(Harness(config(group_consumer_max_size=1)))
+    world.join("a", "t", instance_id="i")
+    world.heartbeat("a", -2, instance_id="i")
+    assert world.join("b", "t", instance_id="k").error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert world.join("b", "t", instance_id="i").error_code == ErrorCode.NONE
+
+
+def test_an_instance_id_that_its_member_gave_up_is_free(world: World) -> None:
+    world.join("a", "t", instance_id="i")
+    world.join("a", "t", instance_id="j")
+    assert world.group.static_members == {"j": "a"}
 
 
 def test_a_groups_own_configs_come_before_the_brokers_within_its_bounds() -> None:
