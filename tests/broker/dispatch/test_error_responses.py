@@ -12,6 +12,7 @@ from odradek.protocol.apis.table import message
 from odradek.protocol.codec import Message, decode, encode
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
+from odradek.protocol.messages.quorum import UnregisterBrokerResponse
 from odradek.protocol.messages.security import (
     AlterUserScramCredentialsResponse,
     CreateAclsRequest,
@@ -23,6 +24,8 @@ from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, Write
 from support.data.messages import random_message, seed_of
 from support.kafka.java import TABLE_VERSION, java_class, java_or_skip, run_class
 
+TEXT_OF_THE_EXCEPTION = "not for the client"
+"""Of the exception that ``ErrorResponses.java`` throws."""
 INSTANCES = 12
 ACL_ENUMS = (
     *("resource_type", "resource_pattern_type", "operation", "permission_type"),
@@ -99,6 +102,8 @@ def in_order(response: Message) -> Message:
     elif isinstance(response, AlterUserScramCredentialsResponse):
         users = {result.user: result for result in response.results}  # in Kafka a set of names
         response.results = [users[name] for name in sorted(users)]
+    elif isinstance(response, UnregisterBrokerResponse) and response.error_message == TEXT_OF_THE_EXCEPTION:
+        response.error_message = ErrorCode.UNKNOWN_SERVER_ERROR.message  # Kafka shows its client any exception here
     return response
 
 
