@@ -283,7 +283,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
         "behind the log",
     ),
     "no feature records": (no_op(FeatureLevelRecord), "no metadata.version is finalised"),
-    "metadata.version too new": (level(metadata_version=31), "metadata.version: level 31"),
+    "metadata.version too new": (level(metadata_version=34), "metadata.version: level 34"),
     "features that don't fit": (level(metadata_version=7), "does not fit metadata.version"),
     "record version of another level": (change(PartitionRecord, version=1), "record of version 1 under"),
     "RegisterBroker of another level": (change(RegisterBrokerRecord, version=3), "RegisterBroker of version 3"),
