@@ -17,7 +17,7 @@ from odradek.protocol.internal_records.coordinator_serde import (
 from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, REMOTE_LOG_RECORDS, encode_record
 from support.data.messages import random_message, seed_of
 from support.data.mutated_records import damaged_bytes
-from support.kafka.java import java_class, java_or_skip, run_class
+from support.kafka.java import TABLE_VERSION, java_class, java_or_skip, run_class
 
 pytestmark = pytest.mark.java
 
@@ -57,9 +57,9 @@ def every_version(instances: int) -> Iterator[StoredRecord]:
 
 def asked_of_kafka(records: list[StoredRecord]) -> list[str]:
     """The key and the value of each record, read and written again by Kafka, or its refusal."""
-    java_or_skip()
+    java_or_skip(TABLE_VERSION)
     lines = "".join(f"{record.line}\n" for record in records)
-    result = run_class(java_class("InternalRecords"), standard_input=lines)
+    result = run_class(java_class("InternalRecords", TABLE_VERSION), version=TABLE_VERSION, standard_input=lines)
     assert result.returncode == 0, result.stderr[-3000:]
     answers = result.stdout.splitlines()
     assert len(answers) == len(records)
