@@ -51,6 +51,8 @@ OWN = (
 """What is different in each broker."""
 
 
+CALLER = re.compile(r"\s+at (java\.base/|jdk\.internal\.|KafkaTools\.)")
+"""A line of a stack trace below the tool's own main method."""
 WARNING = re.compile(r"is deprecated and will be removed|has been deprecated and will be|^Warn: ")
 
 
@@ -145,8 +147,9 @@ def differences(row: Row, kafkas: Output, ours: Output) -> list[str]:
 
 
 def results(text: str) -> list[str]:
-    """The lines of a standard output, sorted, without those that Kafka's tools print there as warnings."""
-    lines = [line for line in text.splitlines() if line.strip() and not WARNING.search(line)]
+    """The lines of a standard output, sorted, without those that Kafka's tools print there as warnings, and without the
+    frames of the caller: how the JVM calls a method by reflection depends on how often it has."""
+    lines = [line for line in text.splitlines() if line.strip() and not WARNING.search(line) and not CALLER.match(line)]
     return sorted(_json(line) if line.startswith("{") else _words(line) for line in lines)
 
 
