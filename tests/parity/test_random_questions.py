@@ -55,7 +55,7 @@ def test_fifty_thousand_random_questions(both: TwoBrokers) -> None:
     run(both, int(os.environ.get("PARITY_SEED", "3")), 50_000)
 
 
-SINCE_44 = {
+SINCE_44: dict[int, int] = {
     ApiKey.API_VERSIONS: 5,
     ApiKey.TXN_OFFSET_COMMIT: 6,
     ApiKey.DELETE_GROUPS: 3,

@@ -146,7 +146,8 @@ class DirectoryAssignments:
         if replica in self._taken_back and directory_id != DIRECTORY_LOST:
             self._taken_back.discard(replica)
             if waits_for_election(partition, self._node_id):
-                self.placed(*replica, directory_id)
+                # Not by `placed`: the first report, whose answer may come after its change, does not count as this one.
+                self._waiting[replica] = directory_id
         if replica in self._stuck and may_leave(partition, self._node_id):
             self.placed(*replica, self._stuck[replica])
         if partition.leader == self._node_id and directory_id in self.full:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from odradek.broker.metadata.image.image import (
     DIRECTORY_LOST,
     NO_LEADER,
@@ -75,13 +77,19 @@ def test_partition_is_kept_away_while_the_directory_is_full_and_another_leads() 
     assert look(assignments, image_of(2, (1, 2, 3), lost=[1])) == OURS
 
 
-def test_partition_without_a_leader_is_reported_twice() -> None:
-    """Controllers look at the directory that they knew before a report, so that only the second one elects."""
+@pytest.mark.parametrize("is_seen_before_its_answer", [False, True])
+def test_partition_without_a_leader_is_reported_twice(is_seen_before_its_answer: bool) -> None:
+    """Controllers look at the directory that they knew before a report, so that only the second one elects. The change
+    that the first report makes may be seen before its answer."""
     assignments = full()
     assert look(assignments, image_of(NO_LEADER, (1,), lost=[1])) == OURS
-    confirm(assignments, OURS)
     reported = image_of(NO_LEADER, (1,))
-    assignments.changed(reported, (TOPIC, 0))
+    if is_seen_before_its_answer:
+        assignments.changed(reported, (TOPIC, 0))
+        confirm(assignments, OURS)
+    else:
+        confirm(assignments, OURS)
+        assignments.changed(reported, (TOPIC, 0))
     assert sent(assignments.next(reported, EPOCH)) == OURS
     confirm(assignments, OURS)
     assignments.changed(reported, (TOPIC, 0))
