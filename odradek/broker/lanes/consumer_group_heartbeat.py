@@ -7,6 +7,8 @@ groups with regular expressions, members of a rebalance, denied clients, and eve
 Owns: the requests that it knows, by their bytes. Source: ``api/consumer_group_heartbeat.py``.
 """
 
+from functools import partial
+
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
@@ -17,7 +19,7 @@ from ..groups.consumer.heartbeat import NO_TIMEOUT_MS, changes_nothing, session_
 from ..groups.consumer.settings import heartbeat_interval_ms
 from ..metadata.image.features import GROUP_VERSION
 from ..network.connection import Connection
-from .parts import LaneParts, remember
+from .parts import LaneParts, recalling
 from .template import Template, marks, template
 
 MOST_KNOWN = 4096
@@ -35,18 +37,10 @@ def consumer_group_heartbeat_lane(parts: LaneParts, route: Route, answering: Ans
     coordinator, metadata = parts.groups, parts.metadata
     if not coordinator.config.serves_consumer_protocol:
         return None
-    known_requests: dict[bytes, KnownHeartbeat] = {}
-
-    def learn(frame: memoryview) -> KnownHeartbeat | None:
-        found = _learn(route, frame)
-        if found is not None:
-            remember(known_requests, bytes(frame[8:]), found, MOST_KNOWN)
-        return found
+    recall = recalling(partial(_learn, route), MOST_KNOWN, LONGEST_FRAME)
 
     def serve(connection: Connection, frame: memoryview) -> bool:
-        if len(frame) > LONGEST_FRAME:
-            return False
-        known = known_requests.get(bytes(frame[8:])) or learn(frame)
+        known = recall(frame)
         if known is None:
             return False
         request, client_id, answer = known

@@ -14,7 +14,7 @@ from ..dispatch.lane import Answering, only_part
 from ..dispatch.route import Lane, Route
 from ..groups.classic.group import GroupState
 from ..network.connection import Connection
-from .parts import LaneParts, remember
+from .parts import LaneParts, recalling
 from .template import FixedAnswer
 
 MOST_KNOWN = 4096
@@ -26,7 +26,6 @@ PREPARING, DEAD = GroupState.PREPARING_REBALANCE, GroupState.DEAD
 def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane:
     """The lane of one version."""
     groups = parts.groups
-    known: dict[bytes, HeartbeatRequest] = {}
     answer = FixedAnswer(only_part(route.encode(HeartbeatResponse(), 0)))
 
     def learn(frame: memoryview) -> HeartbeatRequest | None:
@@ -34,15 +33,12 @@ def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane
             request: HeartbeatRequest = route.decode(frame, route.decode_head(frame)[2])[0]
         except ProtocolError:
             return None
-        if not request.group_id:
-            return None
-        remember(known, bytes(frame[8:]), request, MOST_KNOWN)
-        return request
+        return request if request.group_id else None
+
+    recall = recalling(learn, MOST_KNOWN, LONGEST_FRAME)
 
     def serve(connection: Connection, frame: memoryview) -> bool:
-        if len(frame) > LONGEST_FRAME:
-            return False
-        request = known.get(bytes(frame[8:])) or learn(frame)
+        request = recall(frame)
         if request is None or not parts.may(connection, AclOperation.READ, AclResourceType.GROUP, request.group_id):
             return False
         shard = groups.ready_shard(request.group_id)

@@ -6,6 +6,8 @@ path: other timestamps, brokers and tools, denied clients, and every error.
 Owns: the requests that it knows, by their bytes. Source: ``api/list_offsets.py``.
 """
 
+from functools import partial
+
 from odradek.protocol.errors import KafkaError, ProtocolError
 from odradek.protocol.messages.offsets import ListOffsetsResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
@@ -15,7 +17,7 @@ from ..dispatch.lane import Answering, only_part
 from ..dispatch.route import Lane, Route
 from ..fetch.partition_read import READ_COMMITTED
 from ..network.connection import Connection
-from .parts import LaneParts, remember
+from .parts import LaneParts, recalling
 from .template import Template, marks, template
 
 MOST_KNOWN = 1024
@@ -53,18 +55,10 @@ def list_offsets_lane(parts: LaneParts, route: Route, answering: Answering) -> L
     if route.version < LEADER_EPOCH_SINCE:
         return None
     partitions = parts.partitions
-    known_requests: dict[bytes, KnownListOffsets] = {}
-
-    def learn(frame: memoryview) -> KnownListOffsets | None:
-        found = _learn(route, frame)
-        if found is not None:
-            remember(known_requests, bytes(frame[8:]), found, MOST_KNOWN)
-        return found
+    recall = recalling(partial(_learn, route), MOST_KNOWN, LONGEST_FRAME)
 
     def serve(connection: Connection, frame: memoryview) -> bool:
-        if len(frame) > LONGEST_FRAME:
-            return False
-        known = known_requests.get(bytes(frame[8:])) or learn(frame)
+        known = recall(frame)
         if known is None:
             return False
         partition = partitions.find(known.topic, known.index)

@@ -59,3 +59,27 @@ def remember(known: dict[Key, Value], key: Key, value: Value, most: int) -> None
     if len(known) >= most:
         known.clear()
     known[key] = value
+
+
+def recalling(
+    learn: Callable[[memoryview], Value | None], most: int, longest: int
+) -> Callable[[memoryview], Value | None]:
+    """A function that gives what is known of a request, by its bytes without the correlation id.
+
+    ``learn`` makes that at the first such request; None if the lane does not serve it. At most ``most`` requests are
+    remembered. A frame of more than ``longest`` bytes gets None.
+    """
+    known: dict[bytes, Value] = {}
+
+    def recall(frame: memoryview) -> Value | None:
+        if len(frame) > longest:
+            return None
+        key = bytes(frame[8:])
+        found = known.get(key)
+        if found is None:
+            found = learn(frame)
+            if found is not None:
+                remember(known, key, found, most)
+        return found
+
+    return recall
