@@ -20,7 +20,7 @@ from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitRe
 
 from ..dispatch.request import RequestContext
 from ..groups.offsets.commit import TopicCommit, commit_offsets
-from ..metadata.image.image import MetadataImage
+from .known_partitions import known_partitions
 from .parts import GroupParts
 from .portions import portions
 from .topic_results import MergedTopics
@@ -65,7 +65,8 @@ def _commit(
     context: RequestContext,
     reply: Callable[[OffsetCommitResponse], None],
 ) -> None:
-    commits, unknown = _look_up(broker.metadata.image, topics, context.api_version)
+    by_id = context.api_version >= TOPIC_IDS_SINCE
+    commits, unknown = known_partitions(broker.metadata.image, topics, by_id=by_id, commit=TopicCommit, failed=_failed)
     if not commits:
         reply(OffsetCommitResponse(topics=unknown))
         return
@@ -86,31 +87,6 @@ def _commit(
         answer,
         refused,
     )
-
-
-def _look_up(
-    image: MetadataImage, topics: list[OffsetCommitRequestTopic], api_version: int
-) -> tuple[list[TopicCommit], list[OffsetCommitResponseTopic]]:
-    """The commits for known partitions, and the errors of unknown ones."""
-    commits = []
-    unknown = []
-    for topic in topics:
-        if api_version >= TOPIC_IDS_SINCE:
-            found = image.topics_by_id.get(topic.topic_id)
-            error = ErrorCode.UNKNOWN_TOPIC_ID
-        else:
-            found = image.topics_by_name.get(topic.name)
-            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if found is None:
-            unknown.append(_failed(topic.name, topic.topic_id, topic.partitions, error))
-            continue
-        known = [partition for partition in topic.partitions if partition.partition_index in found.partitions]
-        if len(known) < len(topic.partitions):
-            strange = [p for p in topic.partitions if p.partition_index not in found.partitions]
-            unknown.append(_failed(found.name, found.topic_id, strange, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        if known:
-            commits.append(TopicCommit(found.name, found.topic_id, known))
-    return commits, unknown
 
 
 def _failed(

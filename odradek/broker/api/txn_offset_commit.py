@@ -29,8 +29,8 @@ from ..groups.offsets.transactional_commit import (
     TxnOffsetCommitResponseTopic,
     commit_transactional_offsets,
 )
-from ..metadata.image.image import MetadataImage
 from ..transactions.membership import Errors, Support, TransactionMembership
+from .known_partitions import known_partitions
 from .parts import TransactionParts
 from .portions import portions
 from .topic_results import MergedTopics
@@ -76,7 +76,10 @@ def _commit(
     context: RequestContext,
     reply: Callable[[TxnOffsetCommitResponse], None],
 ) -> None:
-    commits, unknown = _look_up(broker.metadata.image, topics, context.api_version)
+    by_id = context.api_version >= TOPIC_IDS_SINCE
+    commits, unknown = known_partitions(
+        broker.metadata.image, topics, by_id=by_id, commit=TransactionalTopicCommit, failed=_failed
+    )
     if not commits:
         reply(TxnOffsetCommitResponse(topics=unknown))
         return
@@ -126,31 +129,6 @@ def _commit(
     )
     membership = TransactionMembership(broker.transaction_coordinator, request.transactional_id, producer, support)
     membership.ensure(frozenset({(OFFSETS_TOPIC, index)}), context.now_ms, added)
-
-
-def _look_up(
-    image: MetadataImage, topics: list[TxnOffsetCommitRequestTopic], api_version: int
-) -> tuple[list[TransactionalTopicCommit], list[TxnOffsetCommitResponseTopic]]:
-    """The commits for known partitions, and the errors of unknown ones."""
-    commits = []
-    unknown = []
-    for topic in topics:
-        if api_version >= TOPIC_IDS_SINCE:
-            found = image.topics_by_id.get(topic.topic_id)
-            error = ErrorCode.UNKNOWN_TOPIC_ID
-        else:
-            found = image.topics_by_name.get(topic.name)
-            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if found is None:
-            unknown.append(_failed(topic.name, topic.topic_id, topic.partitions, error))
-            continue
-        known = [partition for partition in topic.partitions if partition.partition_index in found.partitions]
-        if len(known) < len(topic.partitions):
-            strange = [p for p in topic.partitions if p.partition_index not in found.partitions]
-            unknown.append(_failed(found.name, found.topic_id, strange, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        if known:
-            commits.append(TransactionalTopicCommit(found.name, found.topic_id, known))
-    return commits, unknown
 
 
 def _failed(

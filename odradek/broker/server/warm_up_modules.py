@@ -29,6 +29,7 @@ MODULES = (
     "odradek.broker.transactions.init_producer_id",
     "odradek.broker.fetch.wait",
     "odradek.protocol.messages.fetch",
+    "odradek.broker.api.known_partitions",
     "odradek.broker.replicas.offset_searches",
     "odradek.broker.api.portions",
     "odradek.broker.api.topic_results",
