@@ -97,7 +97,7 @@ public class ConfigOracle {
             case "dynamic" -> {
                 Properties properties = new Properties();
                 properties.putAll(configs(question));
-                DynamicBrokerConfig.validateConfigs(properties, question.get("per_broker").asBoolean());
+                DynamicBrokerConfig.validateConfigs(properties, properties, question.get("per_broker").asBoolean());
             }
             case "create-topic", "alter", "describe" -> {
                 try (Admin admin = Admin.create(Map.of("bootstrap.servers", question.get("bootstrap").asText()))) {

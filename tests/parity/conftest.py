@@ -1,7 +1,7 @@
 """Fixtures: one Kafka and one Odradek that all parity tests share."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,38 +13,29 @@ from parity.side import same
 from parity.two_brokers import KAFKA_KEYS, SAME_KEYS, TwoBrokers
 from parity.world import Names
 from support.brokers.our_broker import OurBroker
-from support.kafka.java import KAFKA_VERSION, TABLE_VERSION
+from support.kafka.java import KAFKA_VERSION
 from support.kafka.real_kafka import RealKafka
 from support.kafka.wire import Wire
+
+FEATURES = {"share.version": 0, "streams.version": 0}
+"""The features of Kafka's that Odradek does not finalise."""
 
 
 @pytest.fixture(scope="package")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
     """Both brokers, empty at the start. Every test uses its own topics and groups."""
-    yield from _two_brokers(tmp_path_factory, KAFKA_VERSION, None)
-
-
-@pytest.fixture(scope="package")
-def newest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
-    """Odradek and a Kafka of the release whose messages the table has, without share and streams groups."""
-    yield from _two_brokers(tmp_path_factory, TABLE_VERSION, {"share.version": 0, "streams.version": 0})
-
-
-def _two_brokers(
-    tmp_path_factory: pytest.TempPathFactory, version: str, features: Mapping[str, int] | None
-) -> Iterator[TwoBrokers]:
     directory = os.environ.get(DIRECTORY)
     kafka_directory: Path = tmp_path_factory.mktemp("kafka")
     with (
         PlainLine() if directory else Wire() as wire,
         OurBroker(tmp_path_factory.mktemp("ours"), SAME_KEYS) as ours,
-        RealKafka(kafka_directory, KAFKA_KEYS, version=version, features=features) as kafka,
+        RealKafka(kafka_directory, KAFKA_KEYS, features=FEATURES) as kafka,
     ):
         both = TwoBrokers(wire, Names(ours.port), Names(kafka.port), ours.log_dir, kafka.log_dir)
         both.recording = Recording() if directory else None
         yield both
         if directory and both.recording is not None:
-            both.recording.write(Path(directory), version, SAME_KEYS)
+            both.recording.write(Path(directory), KAFKA_VERSION, SAME_KEYS)
 
 
 @pytest.fixture(scope="package")
@@ -54,6 +45,6 @@ def members_topic(both: TwoBrokers) -> None:
 
 
 @pytest.fixture(scope="package")
-def consumers_topic(newest: TwoBrokers) -> None:
+def consumers_topic(both: TwoBrokers) -> None:
     """The topic that random members of consumer groups read."""
-    random_consumers.make_topic(newest)
+    random_consumers.make_topic(both)

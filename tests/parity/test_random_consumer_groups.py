@@ -14,9 +14,9 @@ pytestmark = [pytest.mark.java, pytest.mark.usefixtures("consumers_topic")]
 COMMANDS = 40
 
 
-def live(newest: TwoBrokers, seed: int) -> int:
+def live(both: TwoBrokers, seed: int) -> int:
     """Runs the history of one group, and compares its stored records. Returns the number of requests."""
-    group = RandomConsumers(newest, f"cg-random-{seed}", seed)
+    group = RandomConsumers(both, f"cg-random-{seed}", seed)
     for _ in range(COMMANDS):
         group.step()
     asked = group.end()
@@ -24,20 +24,20 @@ def live(newest: TwoBrokers, seed: int) -> int:
     return asked
 
 
-def run(newest: TwoBrokers, first_seed: int, requests: int) -> None:
+def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
     """Runs one seed after the other, several at a time, until ``requests`` requests were sent."""
-    live_on(newest, live, itertools.count(first_seed), replay("CONSUMERS_SEED", __file__), enough=requests)
+    live_on(both, live, itertools.count(first_seed), replay("CONSUMERS_SEED", __file__), enough=requests)
 
 
-def test_given_seed(newest: TwoBrokers) -> None:
-    live(newest, int(os.environ.get("CONSUMERS_SEED", "4711")))
+def test_given_seed(both: TwoBrokers) -> None:
+    live(both, int(os.environ.get("CONSUMERS_SEED", "4711")))
 
 
 @pytest.mark.ci
-def test_random_consumers(newest: TwoBrokers) -> None:
-    run(newest, 0, 500)
+def test_random_consumers(both: TwoBrokers) -> None:
+    run(both, 0, 500)
 
 
 @pytest.mark.long
-def test_random_consumers_at_length(newest: TwoBrokers) -> None:
-    run(newest, 1_000_000, int(os.environ.get("CONSUMERS_REQUESTS", "50000")))
+def test_random_consumers_at_length(both: TwoBrokers) -> None:
+    run(both, 1_000_000, int(os.environ.get("CONSUMERS_REQUESTS", "50000")))

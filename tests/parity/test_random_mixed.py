@@ -25,38 +25,38 @@ TURNS = 150
 
 
 @pytest.fixture(scope="module")
-def topics(newest: TwoBrokers, consumers_topic: None) -> None:
+def topics(both: TwoBrokers, consumers_topic: None) -> None:
     """The topics that random members of both kinds of groups read."""
-    same(newest, lambda side: side.topic(random_members.TOPIC, 2))
+    same(both, lambda side: side.topic(random_members.TOPIC, 2))
 
 
-def live(newest: TwoBrokers, seed: int) -> int:
+def live(both: TwoBrokers, seed: int) -> int:
     """Runs one history. Returns the number of requests."""
     chance = random.Random(seed)
     lives = (
-        RandomMembers(newest, f"{seed}-mixed-members", seed),
-        RandomConsumers(newest, f"mixed-consumers-{seed}", seed),
-        RandomTransactions(newest, f"mixed-{seed}", seed),
+        RandomMembers(both, f"{seed}-mixed-members", seed),
+        RandomConsumers(both, f"mixed-consumers-{seed}", seed),
+        RandomTransactions(both, f"mixed-{seed}", seed),
     )
     for _ in range(TURNS):
         chance.choice(lives).step()
     return sum(one.end() for one in lives)
 
 
-def run(newest: TwoBrokers, first_seed: int, requests: int) -> None:
+def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
     """Runs one seed after the other, several at a time, until ``requests`` requests were sent."""
-    live_on(newest, live, itertools.count(first_seed), replay("MIXED_SEED", __file__), enough=requests)
+    live_on(both, live, itertools.count(first_seed), replay("MIXED_SEED", __file__), enough=requests)
 
 
-def test_given_seed(newest: TwoBrokers) -> None:
-    live(newest, int(os.environ.get("MIXED_SEED", "4711")))
+def test_given_seed(both: TwoBrokers) -> None:
+    live(both, int(os.environ.get("MIXED_SEED", "4711")))
 
 
 @pytest.mark.ci
-def test_random_mixed(newest: TwoBrokers) -> None:
-    run(newest, 0, 5_000)
+def test_random_mixed(both: TwoBrokers) -> None:
+    run(both, 0, 5_000)
 
 
 @pytest.mark.long
-def test_random_mixed_at_length(newest: TwoBrokers) -> None:
-    run(newest, 1_000_000, int(os.environ.get("MIXED_REQUESTS", "200000")))
+def test_random_mixed_at_length(both: TwoBrokers) -> None:
+    run(both, 1_000_000, int(os.environ.get("MIXED_REQUESTS", "200000")))

@@ -35,8 +35,8 @@ Scene = Callable[[Members], Any]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def topics(newest: TwoBrokers) -> None:
-    for side in sides(newest):
+def topics(both: TwoBrokers) -> None:
+    for side in sides(both):
         for name, partitions in TOPICS.items():
             side.topic(name, partitions)
         # Kafka's coordinator learns of topics shortly after its broker.
@@ -48,16 +48,16 @@ def topics(newest: TwoBrokers) -> None:
         probe.leave("probe")
 
 
-def sides(newest: TwoBrokers) -> list[Side]:
-    found = [Side(newest.wire, newest.ours.port, True), Side(newest.wire, newest.kafka.port, False, newest.recording)]
+def sides(both: TwoBrokers) -> list[Side]:
+    found = [Side(both.wire, both.ours.port, True), Side(both.wire, both.kafka.port, False, both.recording)]
     for side in found:
         side.learn_ids()
     return found
 
 
-def alike(newest: TwoBrokers, name: str, scene: Scene) -> Any:
+def alike(both: TwoBrokers, name: str, scene: Scene) -> Any:
     """Plays a scene on both brokers. Asserts that all answers are equal, except ids, and returns them."""
-    ours, kafka = (scene(Members(side, name)) for side in sides(newest))
+    ours, kafka = (scene(Members(side, name)) for side in sides(both))
     differences = [
         f"step {number}\nours:  {one}\nKafka: {other}"
         for number, (one, other) in enumerate(zip_longest(ours, kafka))
@@ -316,11 +316,11 @@ def assignment(topic: str, *partitions: int) -> bytes:
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=[scene.__name__.replace("_", "-") for scene in SCENES])
-def test_a_consumer_group(newest: TwoBrokers, scene: Scene) -> None:
+def test_a_consumer_group(both: TwoBrokers, scene: Scene) -> None:
     def stored_too(group: Members) -> Any:
         return [*scene(group), *group.told_records()]
 
-    assert alike(newest, "cg-" + scene.__name__.replace("_", "-"), stored_too)
+    assert alike(both, "cg-" + scene.__name__.replace("_", "-"), stored_too)
 
 
 def with_a_regular_expression(group: Members) -> list[Any]:
@@ -356,13 +356,13 @@ def configs_of_a_group(group: Members) -> list[Any]:
 
 
 @pytest.mark.parametrize("scene", [with_a_regular_expression, partitions_and_topics_come_and_go, configs_of_a_group])
-def test_what_comes_of_itself(newest: TwoBrokers, scene: Scene) -> None:
-    assert alike(newest, "cg-" + scene.__name__.replace("_", "-"), scene)
+def test_what_comes_of_itself(both: TwoBrokers, scene: Scene) -> None:
+    assert alike(both, "cg-" + scene.__name__.replace("_", "-"), scene)
 
 
-def test_the_hash_of_topics_is_kafkas(newest: TwoBrokers) -> None:
+def test_the_hash_of_topics_is_kafkas(both: TwoBrokers) -> None:
     """Our hash of topics equals Kafka's stored hash, so a group keeps its assignment if its broker is replaced."""
-    _, kafka = sides(newest)
+    _, kafka = sides(both)
     group = Members(kafka, "cg-hash")
     group.join("a", T, U, "nowhere")
     hashes = [

@@ -26,9 +26,9 @@ INVALID_REQUEST = 42
 @pytest.mark.parametrize(
     "body", [b"", encode(ApiVersionsRequest("kgo", "1.22"), 5), b"\xff" * 50], ids=["empty", "v5", "noise"]
 )
-def test_api_versions_of_an_unknown_version(newest: TwoBrokers, version: int, body: bytes) -> None:
+def test_api_versions_of_an_unknown_version(both: TwoBrokers, version: int, body: bytes) -> None:
     """The answer has the layout of version 0, UNSUPPORTED_VERSION, and one entry, which tells franz-go the versions."""
-    seen = same(newest, lambda side: side.exchange(frame(18, version, body, flexible=version >= 3)))
+    seen = same(both, lambda side: side.exchange(frame(18, version, body, flexible=version >= 3)))
     response, end = decode(ApiVersionsResponse, 0, seen[0], 4)
     assert end == len(seen[0])
     assert response == ApiVersionsResponse(35, [ApiVersionsResponse.ApiVersion(18, 0, 5)])
@@ -36,7 +36,7 @@ def test_api_versions_of_an_unknown_version(newest: TwoBrokers, version: int, bo
 
 @pytest.mark.parametrize("name", ["wire", "", "a b"])
 @pytest.mark.parametrize("version", [4, 5])
-def test_api_versions_from_a_client_that_expects_another_node(newest: TwoBrokers, name: str, version: int) -> None:
+def test_api_versions_from_a_client_that_expects_another_node(both: TwoBrokers, name: str, version: int) -> None:
     """Every combination of right, wrong and missing cluster id and node id."""
 
     def scene(side: Side) -> Any:
@@ -51,24 +51,24 @@ def test_api_versions_from_a_client_that_expects_another_node(newest: TwoBrokers
             (answer["errorCode"], bool(answer["apiKeys"]), bool(answer.get("finalizedFeatures"))) for answer in answers
         ]
 
-    codes = [code for code, _, _ in same(newest, scene)]
+    codes = [code for code, _, _ in same(both, scene)]
     assert {INVALID_REQUEST, 0, REBOOTSTRAP_REQUIRED} >= set(codes)
     assert (REBOOTSTRAP_REQUIRED in codes) == (version == 5 and name == "wire")
 
 
-def test_the_apis_and_their_versions(newest: TwoBrokers) -> None:
+def test_the_apis_and_their_versions(both: TwoBrokers) -> None:
     """Odradek announces no API that Kafka lacks, and the same newest version of each."""
 
     def scene(side: Side) -> Any:
         return {key["apiKey"]: key["maxVersion"] for key in side.ask(ApiVersionsRequest("wire", "1"), 5)["apiKeys"]}
 
-    sides = [Side(newest.wire, names.port, names is newest.ours) for names in (newest.ours, newest.kafka)]
+    sides = [Side(both.wire, names.port, names is both.ours) for names in (both.ours, both.kafka)]
     ours, kafka = map(scene, sides)
     assert ours.items() <= kafka.items()
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_groups_are_deleted(newest: TwoBrokers, version: int) -> None:
+def test_groups_are_deleted(both: TwoBrokers, version: int) -> None:
     def scene(side: Side) -> Any:
         topic = side.topic(f"deleted-{version}")
         side.learn_ids()
@@ -83,11 +83,11 @@ def test_groups_are_deleted(newest: TwoBrokers, version: int) -> None:
         results = body["results"]
         return sorted((one["groupId"], one["errorCode"], str(one.get("errorMessage", "none"))) for one in results)
 
-    same(newest, scene)
+    same(both, scene)
 
 
 @pytest.mark.parametrize("version", [5, 6])
-def test_offsets_in_a_transaction(newest: TwoBrokers, version: int) -> None:
+def test_offsets_in_a_transaction(both: TwoBrokers, version: int) -> None:
     """Members and strangers of consumer groups, and of no group, commit for topics that exist or not."""
     partition = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition
     topic_of = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
@@ -122,4 +122,4 @@ def test_offsets_in_a_transaction(newest: TwoBrokers, version: int) -> None:
     def ids_of(side: Side) -> set[str]:
         return {base64.urlsafe_b64encode(topic_id).decode().rstrip("=") for topic_id in side.topic_ids.values()}
 
-    same(newest, scene)
+    same(both, scene)

@@ -141,6 +141,11 @@ def _groups(config: TypedValues) -> Iterator[str]:
             yield f"{heartbeat} must be less than {session}"
     if config.get_int("group.streams.num.standby.replicas") > config.get_int("group.streams.max.standby.replicas"):
         yield "group.streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas"
+    interval, least = "group.streams.task.offset.interval.ms", "group.streams.min.task.offset.interval.ms"
+    if config.get_int(interval) < config.get_int(least):
+        yield f"{interval} must be greater than or equal to {least}"
+    if config.get_int("group.streams.num.warmup.replicas") > config.get_int("group.streams.max.warmup.replicas"):
+        yield "group.streams.num.warmup.replicas must be less than or equal to group.streams.max.warmup.replicas"
     if (assignors := len(config.get_list("group.share.assignors"))) != 1:
         yield f"group.share.assignors must contain exactly one assignor, but found {assignors}"
 

@@ -1,7 +1,7 @@
-"""The tables of Kafka's configuration keys: their definitions, extracted from Apache Kafka 4.3.1's own ConfigDefs.
+"""The tables of Kafka's configuration keys: their definitions, extracted from Apache Kafka 4.4.0's own ConfigDefs.
 
 Owns: the loading of ``data/*.json`` (made by ``make config-keys``) and the shape of an entry. An entry becomes an
-object on first use, because a start needs few of the 360 (making all objects takes as long as parsing the JSON).
+object on first use, because a start needs few of the 379 (making all objects takes as long as parsing the JSON).
 Source: ``AbstractKafkaConfig``, ``LogConfig``, ``GroupConfig``, ``ClientMetricsConfigs``.
 """
 
@@ -89,7 +89,7 @@ def _load(file: str, own: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 @cache
 def server_keys() -> KeyTable:
-    """The keys of server.properties: Kafka's 360, then those of our own (``own_keys.py``)."""
+    """The keys of server.properties: Kafka's 379, then those of our own (``own_keys.py``)."""
     return _load("server-keys.json", OWN_KEYS)
 
 

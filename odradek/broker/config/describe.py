@@ -215,7 +215,7 @@ def _is_dynamic(name: str) -> bool:
 
 def _documentation(name: str) -> str:
     effect = EFFECTIVE.get(name) or DYNAMIC_EFFECTIVE.get(name)
-    return effect or "A key of Apache Kafka 4.3.1 that has no effect in this broker."
+    return effect or "A key of Apache Kafka 4.4.0 that has no effect in this broker."
 
 
 def describe_cluster_defaults(cluster: Mapping[str, str]) -> list[DescribedConfig]:

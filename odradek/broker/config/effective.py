@@ -236,6 +236,8 @@ EFFECTIVE: dict[str, str] = {
     "log.message.timestamp.before.max.ms": "How far a record's timestamp may be before the broker's clock.",
     "log.message.timestamp.after.max.ms": "How far a record's timestamp may be after the broker's clock.",
     "message.max.bytes": "The largest record batch.",
+    "max.decompressed.message.bytes": "The largest record of a compressed batch; those of other batches are not"
+    " limited.",
     "min.insync.replicas": "How many in-sync replicas acks=all requires; at most the number of replicas.",
     "compression.type": "The codec of stored batches; producer keeps the producer's.",
     "compression.gzip.level": "The level of gzip, if compression.type is gzip.",

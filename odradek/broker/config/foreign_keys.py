@@ -2,7 +2,7 @@
 
 Pure; it imports nothing of ours, since the image's entry point reads it. Apache Kafka's broker ignores any key that it
 does not know. Ours reports one, because most are mistakes; these two kinds are known not to be. Source: the upgrade
-notes of Kafka 4.0 for the removed keys; ProducerConfig, ConsumerConfig and AdminClientConfig of Kafka 4.3.1 for those
+notes of Kafka 4.0 for the removed keys; ProducerConfig, ConsumerConfig and AdminClientConfig of Kafka 4.4.0 for those
 of clients.
 """
 
@@ -34,8 +34,10 @@ OF_CLIENTS = frozenset(
         "auto.offset.reset",
         "batch.size",
         "bootstrap.controllers",
+        "bootstrap.resolve.timeout.ms",
         "bootstrap.servers",
         "buffer.memory",
+        "buffer.memory.allocation.strategy",
         "check.crcs",
         "client.dns.lookup",
         "client.id",
@@ -65,6 +67,7 @@ OF_CLIENTS = frozenset(
         "max.poll.interval.ms",
         "max.poll.records",
         "max.request.size",
+        "metadata.cluster.check.enable",
         "metadata.max.age.ms",
         "metadata.max.idle.ms",
         "metadata.recovery.rebootstrap.trigger.ms",
@@ -74,6 +77,7 @@ OF_CLIENTS = frozenset(
         "partitioner.availability.timeout.ms",
         "partitioner.class",
         "partitioner.ignore.keys",
+        "partitioner.rack.aware",
         "receive.buffer.bytes",
         "reconnect.backoff.max.ms",
         "reconnect.backoff.ms",

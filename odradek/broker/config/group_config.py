@@ -14,23 +14,27 @@ from .stored import problem
 from .validators import violation
 from .values import Value, integer, parse_value
 
-# Group keys whose values the server limits, as (kind, rest of the key, limits): consumer.session.timeout.ms must lie
-# between group.consumer.min.session.timeout.ms and group.consumer.max.session.timeout.ms.
-_BOUNDED = (
-    ("consumer", "heartbeat.interval.ms", ("min", "max")),
-    ("consumer", "session.timeout.ms", ("min", "max")),
-    ("consumer", "assignment.interval.ms", ("min", "max")),
-    ("share", "heartbeat.interval.ms", ("min", "max")),
-    ("share", "session.timeout.ms", ("min", "max")),
-    ("share", "record.lock.duration.ms", ("min", "max")),
-    ("share", "delivery.count.limit", ("min", "max")),
-    ("share", "partition.max.record.locks", ("min", "max")),
-    ("share", "assignment.interval.ms", ("min", "max")),
-    ("streams", "heartbeat.interval.ms", ("min", "max")),
-    ("streams", "session.timeout.ms", ("min", "max")),
-    ("streams", "num.standby.replicas", ("max",)),
-    ("streams", "assignment.interval.ms", ("min", "max")),
-)
+
+def _between(kind: str, *names: str) -> dict[str, tuple[str | None, str | None]]:
+    return {f"{kind}.{name}": (f"group.{kind}.min.{name}", f"group.{kind}.max.{name}") for name in names}
+
+
+_TIMES = ("heartbeat.interval.ms", "session.timeout.ms")
+_LIMITS: Mapping[str, tuple[str | None, str | None]] = {
+    **_between("consumer", *_TIMES, "assignment.interval.ms"),
+    **_between("share", *_TIMES, "record.lock.duration.ms", "delivery.count.limit", "partition.max.record.locks"),
+    **_between("share", "assignment.interval.ms"),
+    **_between("streams", *_TIMES),
+    "streams.num.standby.replicas": (None, "group.streams.max.standby.replicas"),
+    **_between("streams", "assignment.interval.ms"),
+    "streams.task.offset.interval.ms": ("group.streams.min.task.offset.interval.ms", None),
+    "streams.num.warmup.replicas": (None, "group.streams.max.warmup.replicas"),
+}
+"""Group key -> the server's keys for its lowest and its highest value, in the order in which Kafka checks them."""
+
+DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
+_TAGS = "streams.rack.aware.assignment.tags"
+_ASSIGNOR = "streams.assignor.name"
 
 METRICS_INTERVAL_MS = range(100, 3600000 + 1)
 """The valid values of ``interval.ms`` of a client metrics subscription."""
@@ -52,6 +56,8 @@ def group_values(server: ServerConfig, overrides: Mapping[str, str]) -> dict[str
     for name, definition in group_keys().items():
         if name in overrides and problem(definition, overrides[name]) is None:
             values[name] = _parse(definition, overrides[name])
+        elif name == _ASSIGNOR:
+            values[name] = next(iter(server.get_list("group.streams.assignors")), None)  # the default is the first one
         elif definition.server_key is not None:
             values[name] = server[definition.server_key]
         else:
@@ -62,28 +68,39 @@ def group_values(server: ServerConfig, overrides: Mapping[str, str]) -> dict[str
 def validate_group_configs(overrides: Mapping[str, str], server: ServerConfig) -> None:
     """Checks the settings of one group (GroupConfig.validate). Raises KafkaError(INVALID_CONFIG) with Kafka's text."""
     _known(overrides, group_keys(), "Unknown group config name: ")
+    if _TAGS in overrides:
+        tags = re.split(r"[ \t]*,[ \t]*", overrides[_TAGS].strip())
+        if len(set(tags)) != len(tags):
+            raise _invalid(f"{_TAGS} must not contain duplicate tag keys.")
     for name, text in overrides.items():
         _parse(group_keys()[name], text)
     values = group_values(server, overrides)
-    for kind, what, bounds in _BOUNDED:
-        value = integer(values, f"{kind}.{what}")
-        for bound in bounds:
-            limit_key = _limit_key(kind, what, bound)
-            limit = server.get_int(limit_key)
-            if bound == "min" and value < limit:
-                raise _invalid(f"{kind}.{what} must be greater than or equal to {limit_key}")
-            if bound == "max" and value > limit:
-                raise _invalid(f"{kind}.{what} must be less than or equal to {limit_key}")
+    for name, limits in _LIMITS.items():
+        if name in overrides:
+            low, high = (None if key is None else server.get_int(key) for key in limits)
+            _check_limits(name, integer(values, name), low, high)
+    assignors = server.get_list("group.streams.assignors")
+    if _ASSIGNOR in overrides and values[_ASSIGNOR] not in assignors:
+        raise _invalid(
+            f"{_ASSIGNOR} '{values[_ASSIGNOR]}' is not a registered task assignor. Registered assignors are: "
+            f"[{', '.join(assignors)}]."
+        )
     for kind in ("consumer", "share", "streams"):
-        if integer(values, f"{kind}.session.timeout.ms") <= integer(values, f"{kind}.heartbeat.interval.ms"):
-            raise _invalid(f"{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms")
+        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        if (session in overrides or heartbeat in overrides) and integer(values, session) <= integer(values, heartbeat):
+            raise _invalid(f"{session} must be greater than {heartbeat}")
+    if str(values[DEAD_LETTER_TOPIC]).startswith("__"):
+        raise _invalid(f"{DEAD_LETTER_TOPIC}: DLQ topic name must not start with '__'")
 
 
-def _limit_key(kind: str, what: str, bound: str) -> str:
-    # The one key whose limit is named differently.
-    if what == "num.standby.replicas":
-        return "group.streams.max.standby.replicas"
-    return f"group.{kind}.{bound}.{what}"
+def _check_limits(name: str, value: int, low: int | None, high: int | None) -> None:
+    too_low, too_high = low is not None and value < low, high is not None and value > high
+    if low is not None and high is not None and (too_low or too_high):
+        raise _invalid(f"{name} must be in the range {low} to {high} inclusive.")
+    if too_low:
+        raise _invalid(f"{name} must be greater than or equal to {low}")
+    if too_high:
+        raise _invalid(f"{name} must be less than or equal to {high}")
 
 
 def validate_client_metrics(name: str, overrides: Mapping[str, str]) -> None:

@@ -149,4 +149,4 @@ def unknown_key(key: str) -> str:
     from difflib import get_close_matches  # imported here: only needed for errors
 
     meant = get_close_matches(key, server_keys(), n=1, cutoff=0.6)
-    return f"Unknown key {key}" + (f": did you mean {meant[0]}?" if meant else ": Apache Kafka 4.3.1 has no such key")
+    return f"Unknown key {key}" + (f": did you mean {meant[0]}?" if meant else ": Apache Kafka 4.4.0 has no such key")

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Iterator
 from .batch import BatchHeader, Buffer
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE
 from .cut_record import CutRecord
-from .errors import InvalidRecordError
+from .errors import InvalidRecordError, RecordTooLargeError
 from .legacy import iterate_messages
 from .record import SMALLEST_RECORD_SIZE, check_base, has_usual_times, read_fields, refuse_rest, section_chunks
 from .varint import MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint, wrap_int64
+
+UNLIMITED_RECORD = 0x7FFFFFFF
+"""The size of a record, in bytes, that no record is larger than."""
 
 Facts = tuple[int, int, bool]
 """(offset, timestamp in ms, whether the record has a key)"""
@@ -27,25 +30,56 @@ def iterate_facts(
     position: int = 0,
     *,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+    max_record_size: int = UNLIMITED_RECORD,
 ) -> Iterator[Facts]:
     """Yields the facts of each record of the batch at `position`. The CRC is not checked.
 
-    Raises InvalidRecordError for malformed records or compression; RecordTooLargeError when the records decompress to
-    more than `max_decompressed_size` bytes.
+    Raises InvalidRecordError for malformed records or compression, and for a record of a compressed batch that is
+    larger than `max_record_size` bytes; RecordTooLargeError when the records decompress to more than
+    `max_decompressed_size` bytes.
     """
     if header.is_legacy:
         messages = iterate_messages(buffer, header, position, max_decompressed_size)
         return ((offset, timestamp, key is not None) for offset, timestamp, key, _ in messages)
     if header.records_count == 0:
         return iter(())
-    return facts_in(section_chunks(buffer, header, position, max_decompressed_size), header)
+    if not header.is_compressed:
+        max_record_size = UNLIMITED_RECORD
+    chunks = bounded_chunks(buffer, header, position, max_decompressed_size, max_record_size)
+    return facts_in(chunks, header, max_record_size)
 
 
-def facts_in(chunks: Iterable[bytes], header: BatchHeader) -> Iterator[Facts]:
-    """Yields the facts of the records in `chunks`, the decompressed section of a batch. A record may span chunks."""
+def bounded_chunks(
+    buffer: Buffer, header: BatchHeader, position: int, max_decompressed_size: int, max_record_size: int
+) -> Iterator[bytes]:
+    """As `section_chunks`, for records of at most `max_record_size` bytes each. It bounds what is allocated.
+
+    Raises InvalidRecordError if a record must be larger, and what `section_chunks` raises.
+    """
+    most_bytes = header.records_count * (max_record_size + MAX_VARINT_SIZE)
+    if most_bytes >= max_decompressed_size:
+        return section_chunks(buffer, header, position, max_decompressed_size)
+    return _small_records(section_chunks(buffer, header, position, most_bytes), max_record_size)
+
+
+def _small_records(chunks: Iterator[bytes], max_record_size: int) -> Iterator[bytes]:
+    # zstd is decompressed as a whole: the size of the record is unknown.
+    try:
+        yield from chunks
+    except RecordTooLargeError:
+        raise InvalidRecordError(
+            f"Invalid record size: a record exceeds the configured maximum record size of {max_record_size}."
+        ) from None
+
+
+def facts_in(chunks: Iterable[bytes], header: BatchHeader, max_record_size: int = UNLIMITED_RECORD) -> Iterator[Facts]:
+    """Yields the facts of the records in `chunks`, the decompressed section of a batch. A record may span chunks.
+
+    Raises InvalidRecordError for malformed records, and for one of more than `max_record_size` bytes.
+    """
     base_offset, base_timestamp, count, append_time = check_base(header)
     if not has_usual_times(header):
-        for offset, delta, has_key in facts_in(chunks, header._replace(base_timestamp=0)):
+        for offset, delta, has_key in facts_in(chunks, header._replace(base_timestamp=0), max_record_size):
             yield offset, delta if append_time is not None else wrap_int64(base_timestamp + delta), has_key
         return
     source = _ChunkSource(chunks)
@@ -61,6 +95,10 @@ def facts_in(chunks: Iterable[bytes], header: BatchHeader) -> Iterator[Facts]:
                 size = (size >> 1) ^ -(size & 1)
             else:
                 size, position = decode_varint(data, position)
+            if size > max_record_size:
+                raise InvalidRecordError(
+                    f"Invalid record size: {size} exceeds the configured maximum record size of {max_record_size}."
+                )
             end = position + size
             if end > limit:
                 timestamp, offset, has_key, data, position = source.cut_record(data, position, size)

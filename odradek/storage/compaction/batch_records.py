@@ -13,6 +13,7 @@ from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.errors import InvalidRecordError, RecordTooLargeError
 from odradek.protocol.records.large_batch import LargeBatchBuilder
 from odradek.protocol.records.record import Record, decode_records, iterate_in_parts, iterate_outlines, iterate_records
+from odradek.protocol.records.record_facts import iterate_facts
 
 from .batch_chunk import BatchChunk
 
@@ -51,6 +52,21 @@ def outlines_in(chunk: BatchChunk, index: int) -> Iterator[Record]:
         yield from iterate_outlines(chunk.batch(index), chunk.headers[index])
     except KafkaError as error:
         raise chunk.refusal(index, error) from error
+
+
+def with_small_records(chunks: Iterable[BatchChunk], most_bytes: int) -> Iterator[BatchChunk]:
+    """Yields the chunks. Raises InvalidRecordError, with its place, for a compressed batch with a record of more than
+    `most_bytes`, before its chunk. Source: Cleaner, which has this bound when it reads records.
+    """
+    for chunk in chunks:
+        for index, header in enumerate(chunk.headers):
+            if header.is_compressed:
+                try:
+                    for _ in iterate_facts(chunk.batch(index), header, max_record_size=most_bytes):
+                        pass
+                except KafkaError as error:
+                    raise chunk.refusal(index, error) from error
+        yield chunk
 
 
 def record_windows(chunk: BatchChunk, index: int, most_records: int) -> Iterator[list[Record]]:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from ..files.file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, segment_path
 from ..files.files import Files
-from ..log.log_config import LogConfig
+from ..log.log_config import LARGEST_RECORD_BYTES, LogConfig
 from .batch_chunk import BatchChunk, read_chunks
+from .batch_records import with_small_records
 from .grouping import CleanableRange, SegmentInfo, group_segments
 from .latest_records import LatestRecords, find_latest
 from .offset_map import UNLIMITED, KeyLimit
@@ -151,9 +152,11 @@ class PartitionCleaner:
         return result, groups
 
     def _chunks(self, segment: SegmentInfo, *, checks_crcs: bool = True) -> Iterator[BatchChunk]:
-        """The batches of a segment. Raises KafkaError for damage, with its place."""
+        """The batches of a segment. Raises KafkaError for damage, with its place; InvalidRecordError for a record of a
+        compressed batch beyond max.decompressed.message.bytes.
+        """
         path = segment_path(self._directory, segment.base_offset, LOG_SUFFIX)
-        return read_chunks(
+        chunks = read_chunks(
             self._files,
             path,
             segment.base_offset,
@@ -163,6 +166,8 @@ class PartitionCleaner:
             self._steps.chunk_type,
             checks_crcs=checks_crcs,
         )
+        most = self._config.max_decompressed_message_bytes
+        return chunks if most >= LARGEST_RECORD_BYTES else with_small_records(chunks, most)
 
     def _clean_group(
         self, facts: PartitionFacts, group: CleanedGroup, round_: Round, latest: LatestRecords, *, is_dry_run: bool

@@ -217,13 +217,13 @@ class Log:
         """The first record whose own timestamp is `timestamp` or later.
 
         If `timestamp` is None: the first record that has the log's greatest timestamp (-1 if no record has a
-        timestamp). The search returns None if no record matches. Raises StorageError.
+        timestamp). The search returns None if no record matches. Raises StorageError; InvalidRecordError if it must
+        read a record of a compressed batch beyond max.decompressed.message.bytes.
         """
         self.health.check_usable()
+        start, most_bytes = self.log_start_offset, self.config.max_decompressed_message_bytes
         try:
-            return (
-                yield from self._reader.search_timestamp(timestamp, self.log_start_offset, self.health.storage_error)
-            )
+            return (yield from self._reader.search_timestamp(timestamp, start, self.health.storage_error, most_bytes))
         except OSError as error:
             raise self.health.storage_error(error) from error
 

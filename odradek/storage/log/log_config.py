@@ -8,10 +8,14 @@ TopicConfig.
 from dataclasses import dataclass, field
 from zlib import crc32
 
+from odradek.protocol.records.batch import COMPRESSION_TYPE_MASK, LOG_APPEND_TIME_FLAG
 from odradek.protocol.records.varint import MAX_INT64
 
 MAX_ADOPTED_OFFSET = 1 << 62
 """The highest end offset that a log may have for `odradek storage adopt`. It leaves 2^62 offsets for appends."""
+
+LARGEST_RECORD_BYTES = 2_147_483_639
+"""The default of max.decompressed.message.bytes: the largest array of Java. No record is larger."""
 
 CREATE_TIME = "CreateTime"
 LOG_APPEND_TIME = "LogAppendTime"
@@ -34,6 +38,7 @@ class LogConfig:
     segment_index_bytes: int = 10 << 20
     index_interval_bytes: int = 4096
     max_message_bytes: int = 1_048_588
+    max_decompressed_message_bytes: int = LARGEST_RECORD_BYTES
     retention_ms: int = 7 * 24 * 3600 * 1000
     retention_bytes: int = -1
     cleanup_policy: frozenset[str] = frozenset({"delete"})
@@ -65,6 +70,9 @@ class LogConfig:
     max_segment_ms: int = field(init=False, repr=False, compare=False)
     """The age in ms at which a segment is rolled: segment.ms; for a compacted log at most max.compaction.lag.ms, since
     the active segment is never cleaned (LogConfig.maxSegmentMs, KIP-354)."""
+    inspected_attributes: int = field(init=False, repr=False, compare=False)
+    """The attributes of a batch that require an inspection of its records: any compression, if its records are limited.
+    """
     has_rules_for_records: bool = field(init=False, repr=False, compare=False)
     """Whether the records of every batch of a client must be inspected: each needs a key, or may be too old or damaged.
     """
@@ -75,6 +83,9 @@ class LogConfig:
         every_time = self.message_timestamp_before_max_ms != MAX_INT64  # any record may be too old, not only the first
         object.__setattr__(self, "is_compacted", is_compacted)
         object.__setattr__(self, "max_segment_ms", min(limit_ms, self.segment_ms))
+        is_limited = self.max_decompressed_message_bytes < LARGEST_RECORD_BYTES
+        attributes = LOG_APPEND_TIME_FLAG | (COMPRESSION_TYPE_MASK if is_limited else 0)
+        object.__setattr__(self, "inspected_attributes", attributes)
         object.__setattr__(self, "has_rules_for_records", is_compacted or self.check_records or every_time)
 
     def roll_jitter_ms(self, seed: int, base_offset: int) -> int:

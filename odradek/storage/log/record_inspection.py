@@ -20,7 +20,6 @@ from odradek.protocol.records.batch import (
     COMPRESSION_TYPE_MASK,
     CRC_POSITION,
     HEADER,
-    LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     NO_TIMESTAMP,
     UINT32,
@@ -36,8 +35,8 @@ from odradek.protocol.records.compression import (
 )
 from odradek.protocol.records.consumed_pages import consumer_of
 from odradek.protocol.records.errors import InvalidRecordError, RecordTooLargeError
-from odradek.protocol.records.record import RECORDS_A_STEP, section_chunks
-from odradek.protocol.records.record_facts import facts_in
+from odradek.protocol.records.record import RECORDS_A_STEP
+from odradek.protocol.records.record_facts import UNLIMITED_RECORD, bounded_chunks, facts_in
 from odradek.protocol.records.validation import RecordRules, RefusedRecord
 
 from ..errors import RecordListTooLargeError, RecordValidationError
@@ -60,9 +59,10 @@ def wants_inspection(header: BatchHeader, now_ms: int, config: LogConfig) -> boo
     """Whether the records of a client's batch must be inspected.
 
     True for a compacted topic, which needs keys; if a timestamp may be out of range; if the batch claims to have
-    LogAppendTime; if the topic has another compression; or if the configuration requires it for every batch.
+    LogAppendTime; if the topic has another compression, or limits the records of compressed batches; or if the
+    configuration requires it for every batch.
     """
-    if config.has_rules_for_records or header.attributes & LOG_APPEND_TIME_FLAG:
+    if config.has_rules_for_records or header.attributes & config.inspected_attributes:
         return True
     oldest, newest = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
     return not (oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest) or (
@@ -99,9 +99,10 @@ def inspect_batch(
     ``consumes``: the records in ``buffer`` are not read again after this, so that their memory may go while they are
     compressed: a batch of 90 MB is never in memory twice.
 
-    Raises RecordValidationError with the refused records; InvalidRecordError for malformed records; RecordTooLargeError
-    if they decompress to more than ``max_size`` bytes or more than ``most_decompressed`` allows, or if they are larger
-    than max.message.bytes in the topic's compression.
+    Raises RecordValidationError with the refused records; InvalidRecordError for malformed records, and for a record of
+    a compressed batch beyond max.decompressed.message.bytes; RecordTooLargeError if they decompress to more than
+    ``max_size`` bytes or more than ``most_decompressed`` allows, or if they are larger than max.message.bytes in the
+    topic's compression.
     """
     rules = RecordRules(
         is_compacted=config.is_compacted,
@@ -112,7 +113,8 @@ def inspect_batch(
         after_max_ms=config.message_timestamp_after_max_ms,
     )
     max_size = min(max_size, most_decompressed(header.compression_type, header.size_in_bytes))
-    chunks = section_chunks(buffer, header, 0, max_size)
+    max_record_size = config.max_decompressed_message_bytes if header.is_compressed else UNLIMITED_RECORD
+    chunks = bounded_chunks(buffer, header, 0, max_size, max_record_size)
     writer = _Recompressed(header, config) if wants_compression(header, config) else None
     if writer is not None:
         chunks = writer.copy(chunks)
@@ -123,7 +125,7 @@ def inspect_batch(
     lowest, highest = rules.accepted_times()
     needs_key = config.is_compacted
     counts_offsets = header.is_compressed or writer is not None
-    for index, (offset, timestamp, has_key) in enumerate(facts_in(chunks, header)):
+    for index, (offset, timestamp, has_key) in enumerate(facts_in(chunks, header, max_record_size)):
         if timestamp > newest:
             newest = timestamp
         if counts_offsets and offset != header.base_offset + index:

@@ -77,11 +77,15 @@ class SegmentReader:
                 in_use.pop(0).indexes.unload()
 
     def search_timestamp(
-        self, timestamp: int | None, starting_offset: int, storage_error: Callable[[OSError], StorageError]
+        self,
+        timestamp: int | None,
+        starting_offset: int,
+        storage_error: Callable[[OSError], StorageError],
+        max_record_size: int,
     ) -> TimestampSearch:
         """The first record from `starting_offset` on whose own timestamp is `timestamp` or later; see `Log`."""
         if timestamp is None:
-            return (yield from self._search_max_timestamp(storage_error))
+            return (yield from self._search_max_timestamp(storage_error, max_record_size))
         segment: Segment | None = self.segments.first
         while segment is not None:
             if segment.size and segment.largest_timestamp >= timestamp:
@@ -89,7 +93,7 @@ class SegmentReader:
                 _, near_offset = segment.indexes.time.lookup(timestamp)
                 position = segment.indexes.offset.lookup(max(near_offset, starting_offset))
                 if position < segment.size:
-                    scan = SegmentScan(self._files, segment, position, storage_error)
+                    scan = SegmentScan(self._files, segment, position, storage_error, max_record_size)
                     found = yield ScanNeeded(scan, scan.first_at_or_after(timestamp, starting_offset))
                     if found is not None:
                         return found
@@ -118,7 +122,9 @@ class SegmentReader:
             segment = self.segments.after(segment)
         return None
 
-    def _search_max_timestamp(self, storage_error: Callable[[OSError], StorageError]) -> TimestampSearch:
+    def _search_max_timestamp(
+        self, storage_error: Callable[[OSError], StorageError], max_record_size: int
+    ) -> TimestampSearch:
         """The first record with the greatest timestamp of the log; None without records."""
         newest = segment = self.segments.first
         while (following := self.segments.after(segment)) is not None:
@@ -129,7 +135,7 @@ class SegmentReader:
         position = newest.indexes.offset.lookup(newest.indexes.max_timestamp_offset)
         if position >= newest.size:
             return None
-        scan = SegmentScan(self._files, newest, position, storage_error)
+        scan = SegmentScan(self._files, newest, position, storage_error, max_record_size)
         return (yield ScanNeeded(scan, scan.first_with(newest.indexes.max_timestamp)))
 
     def offset_after(self, offset: int, size: int) -> int | None:

@@ -13,7 +13,7 @@ from odradek.protocol.common.steps import Steps
 from odradek.protocol.records.batch import BatchHeader
 from odradek.protocol.records.errors import CorruptRecordError
 from odradek.protocol.records.record import RECORDS_A_STEP
-from odradek.protocol.records.record_facts import iterate_facts
+from odradek.protocol.records.record_facts import UNLIMITED_RECORD, iterate_facts
 
 from ..errors import StorageError
 from ..files.files import Files
@@ -33,9 +33,18 @@ class SegmentScan:
     """
 
     def __init__(
-        self, files: Files, segment: Segment, position: int, storage_error: Callable[[OSError], StorageError]
+        self,
+        files: Files,
+        segment: Segment,
+        position: int,
+        storage_error: Callable[[OSError], StorageError],
+        max_record_size: int = UNLIMITED_RECORD,
     ) -> None:
-        """Begins at `position`, a batch's start. `storage_error` makes the error to raise for a disk error."""
+        """Begins at `position`, a batch's start. `storage_error` makes the error to raise for a disk error.
+
+        A search raises InvalidRecordError for a record of a compressed batch that is larger than `max_record_size`.
+        """
+        self._max_record_size = max_record_size
         self._files = files
         self._path = segment.path
         self._region = FileRegion(segment.file.hold_open().hold(), position, segment.size - position)
@@ -110,7 +119,7 @@ class SegmentScan:
                 if (known := time_of(header)) is not None:
                     return TimestampAndOffset(known, header.base_offset, header.partition_leader_epoch)
                 batch = self._files.read(fd, header.size_in_bytes, place)
-                for offset, timestamp, _ in iterate_facts(batch, header):
+                for offset, timestamp, _ in iterate_facts(batch, header, max_record_size=self._max_record_size):
                     if is_found(offset, timestamp):
                         return TimestampAndOffset(timestamp, offset, header.partition_leader_epoch)
                     steps += 1

@@ -152,6 +152,12 @@ TOPICS: list[dict[str, str]] = [
     {"leader.replication.throttled.replicas": "all"},
     {"message.timestamp.type": "createtime"},
     {"max.message.bytes": ""},
+    {"max.decompressed.message.bytes": "0"},
+    {"max.decompressed.message.bytes": "2147483640"},
+    {"errors.deadletterqueue.group.enable": "on"},
+    {"remote.copy.lag.ms": "-2"},
+    {"remote.copy.lag.bytes": "5", "segment.bytes": "1048576"},
+    {"remote.copy.lag.ms": "1000", "retention.ms": "10"},
 ]
 
 
@@ -175,6 +181,28 @@ GROUPS: list[dict[str, str]] = [
     {"share.isolation.level": "read_committed"},
     {"streams.num.standby.replicas": "3"},
     {"streams.session.timeout.ms": "x"},
+    {"streams.num.warmup.replicas": "20"},
+    {"streams.num.warmup.replicas": "21"},
+    {"streams.acceptable.recovery.lag": "-1"},
+    {"streams.task.offset.interval.ms": "14999"},
+    {"streams.task.offset.interval.ms": "15000"},
+    {"streams.assignor.name": "sticky"},
+    {"streams.assignor.name": "other"},
+    {"streams.rack.aware.assignment.tags": ""},
+    {"streams.rack.aware.assignment.tags": "zone, rack"},
+    {"streams.rack.aware.assignment.tags": "zone , zone"},
+    {"streams.rack.aware.assignment.tags": "zone,,rack"},
+    {"consumer.assignor.offload.enable": "false"},
+    {"share.assignor.offload.enable": "maybe"},
+    {"errors.deadletterqueue.topic.name": ""},
+    {"errors.deadletterqueue.topic.name": "dlq.a/b c"},
+    {"errors.deadletterqueue.topic.name": "__dlq"},
+    {"errors.deadletterqueue.topic.name": " __dlq"},
+    {"errors.deadletterqueue.copy.record.enable": "yes"},
+    {"consumer.session.timeout.ms": "1", "share.session.timeout.ms": "1"},
+    {"share.session.timeout.ms": "1", "consumer.session.timeout.ms": "1"},
+    {"consumer.session.timeout.ms": "1", "unknown": "1"},
+    {"streams.num.standby.replicas": "3", "share.session.timeout.ms": "x"},
     {"unknown": "1"},
 ]
 
@@ -218,6 +246,10 @@ DYNAMIC: list[tuple[dict[str, str], bool]] = [
     ({"leader.replication.throttled.rate": "-1"}, True),
     ({"my.plugin.key": "x"}, False),
     ({"num.io.threads": "x"}, False),
+    ({"max.decompressed.message.bytes": "0"}, False),
+    ({"max.decompressed.message.bytes": "1"}, False),
+    ({"errors.deadletterqueue.topic.name.prefix": "__x"}, False),
+    ({"group.streams.assignors": "sticky"}, False),
 ]
 
 
@@ -257,6 +289,10 @@ SERVERS: list[dict[str, str]] = [
     {"group.share.assignors": "a,b"},
     {"group.share.delivery.count.limit": "2", "group.share.min.delivery.count.limit": "3"},
     {"group.streams.num.standby.replicas": "3"},
+    {"group.streams.num.warmup.replicas": "21"},
+    {"group.streams.task.offset.interval.ms": "14999"},
+    {"group.streams.rack.aware.assignment.tags": "a,b"},
+    {"group.streams.rack.aware.assignment.tags": "a,a"},
     {"queued.max.request.bytes": "1000"},
     {"max.connections.per.ip": "0"},
     {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "127.0.0.1:5"},

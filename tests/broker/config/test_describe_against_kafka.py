@@ -40,6 +40,8 @@ STATIC = {
 CLUSTER = {
     "log.retention.ms": "7200000",
     "message.max.bytes": "2000000",
+    "max.decompressed.message.bytes": "4000000",
+    "errors.deadletterqueue.topic.name.prefix": "",
     "leader.replication.throttled.rate": "5",
     # Kafka sets this one itself if the feature eligible.leader.replicas.version is enabled (KIP-966).
     "min.insync.replicas": "1",
@@ -53,6 +55,7 @@ TOPIC = {
     "segment.bytes": "3000000",
     "retention.bytes": "5",
     "cleanup.policy": "compact, delete",
+    "errors.deadletterqueue.group.enable": "true",
     "internal.segment.bytes": "99",
 }
 CHANGED = {
@@ -63,7 +66,12 @@ CHANGED = {
     "CLIENT_METRICS:set": "DYNAMIC_CLIENT_METRICS_CONFIG",
 }
 """Resource -> the configs that it shows once its change has reached the broker."""
-GROUP = {"consumer.session.timeout.ms": "50000", "share.auto.offset.reset": "earliest"}
+GROUP = {
+    "consumer.session.timeout.ms": "50000",
+    "share.auto.offset.reset": "earliest",
+    "errors.deadletterqueue.topic.name": "dlq.orders",
+    "streams.num.warmup.replicas": "3",  # listed only if it is set
+}
 METRICS = {"interval.ms": "1000", "match": "client_id=a"}
 
 

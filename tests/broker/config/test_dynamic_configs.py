@@ -122,6 +122,7 @@ EFFECTS: dict[str, tuple[str, Callable[[BrokerServer], object], object]] = {
     ),
     "max.connections.per.ip": ("77", of_connections("_max_per_ip"), 77),
     "max.connections.per.ip.overrides": ("10.0.0.9:7", of_connections("_max_per_ip_overrides"), {"10.0.0.9": 7}),
+    "max.decompressed.message.bytes": ("777777", of_log("max_decompressed_message_bytes"), 777_777),
     "message.max.bytes": ("777777", of_log("max_message_bytes"), 777_777),
     # Limited to the number of replicas, which is one, as in Kafka. A higher value would not fail a Produce here.
     "min.insync.replicas": ("2", of_log("min_insync_replicas"), 2),
@@ -203,6 +204,7 @@ TOPIC_EFFECTS = {
     "flush.ms": ("7777", "flush_ms", 7777),
     "index.interval.bytes": ("777", "index_interval_bytes", 777),
     "max.compaction.lag.ms": ("777777", "max_compaction_lag_ms", 777_777),
+    "max.decompressed.message.bytes": ("777777", "max_decompressed_message_bytes", 777_777),
     "max.message.bytes": ("777777", "max_message_bytes", 777_777),
     "message.timestamp.after.max.ms": ("777", "message_timestamp_after_max_ms", 777),
     "message.timestamp.before.max.ms": ("777", "message_timestamp_before_max_ms", 777),
@@ -220,21 +222,25 @@ TOPIC_EFFECTS = {
     "unclean.leader.election.enable": ("true", "unclean_leader_election_enable", True),
 }
 """Key -> a value, the field of the topic's log config, and the expected value there."""
-TOPIC_KEYS_OF_REPLICATION_AND_TIERED_STORAGE = {
+TOPIC_KEYS_OF_OTHER_PARTS = {
+    "errors.deadletterqueue.group.enable",
     "follower.replication.throttled.replicas",
     "leader.replication.throttled.replicas",
     "local.retention.bytes",
     "local.retention.ms",
+    "remote.copy.lag.bytes",
+    "remote.copy.lag.ms",
     "remote.log.copy.disable",
     "remote.log.delete.on.disable",
     "remote.storage.enable",
 }
-"""A single Kafka without tiered storage accepts these, too, and they have no effect. It refuses the last one."""
+"""A single Kafka without tiered storage and share groups accepts these, too, and they have no effect on a log. It
+refuses the last one."""
 
 
 def test_every_topic_key_has_its_effect_at_once_and_after_a_restart(tmp_path: Path) -> None:
     visible = {key for key, definition in topic_keys().items() if not definition.internal}
-    assert visible == TOPIC_EFFECTS.keys() | TOPIC_KEYS_OF_REPLICATION_AND_TIERED_STORAGE
+    assert visible == TOPIC_EFFECTS.keys() | TOPIC_KEYS_OF_OTHER_PARTS
     expected = {key: value for key, (_, _, value) in TOPIC_EFFECTS.items()}
 
     def fields(server: BrokerServer) -> dict[str, object]:

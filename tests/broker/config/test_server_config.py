@@ -41,7 +41,7 @@ def test_nothing_set_gives_the_defaults_of_kafka_and_ours() -> None:
     assert config["process.roles"] == ()
     assert (config.node_id, config["broker.id"], config.log_dirs) == (1, 1, ("./data",))
     assert config.get_int("offsets.topic.replication.factor") == 1
-    assert len(server_keys()) == 360 + len(OWN_KEYS)
+    assert len(server_keys()) == 379 + len(OWN_KEYS)
     assert config.keys_without_effect() == []
 
 
@@ -102,7 +102,7 @@ def test_all_that_is_wrong_is_said_at_once_with_the_key_meant() -> None:
         "--override no-value: must be key=value",
         "Unknown key log.segment.byts: did you mean log.segment.bytes? (line 1)",
         "zookeeper.connect is a key of Kafka 3 that Kafka 4 no longer has: remove it (line 4)",
-        "Unknown key qqqq: Apache Kafka 4.3.1 has no such key (line 5)",
+        "Unknown key qqqq: Apache Kafka 4.4.0 has no such key (line 5)",
         "Unknown key num.partition: did you mean num.partitions? (environment variable ODRADEK_NUM_PARTITION)",
         "Invalid value 0 for configuration num.partitions: Value must be at least 1 (line 3; int, [1,...])",
         "Invalid value 1k for configuration log.segment.bytes: Not a number of type INT "

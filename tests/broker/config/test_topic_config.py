@@ -45,7 +45,7 @@ def test_what_an_older_kafka_has_allowed_still_counts() -> None:
 
 
 def test_every_topic_key_but_those_of_other_features_reaches_the_log() -> None:
-    others = {"remote", "local", "leader", "follower", "internal"}
+    others = {"remote", "local", "leader", "follower", "internal", "errors"}
     wanted = {name.replace(".", "_") for name in topic_keys() if name.partition(".")[0] not in others}
     assert wanted == {field.name for field in fields(LogConfig) if field.init} - {
         "producer_id_expiration_ms",

@@ -1,6 +1,6 @@
 """Each case of Kafka's own cleaner tests as a directory: our cleaner leaves the offsets of Kafka's test, byte by byte.
 
-The table names the test of Apache Kafka 4.3.1 for each scenario; without a class it is one of LogCleanerTest.
+The table names the test of Apache Kafka for each scenario; without a class it is one of LogCleanerTest.
 """
 
 import shutil
@@ -12,6 +12,7 @@ import pytest
 from odradek.pipeline.compact.partition_job import CompactionTask, compact_partition
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.storage.compaction.grouping import SegmentInfo
 from odradek.storage.compaction.order import discard_cleaned
@@ -281,3 +282,34 @@ def test_a_segment_whose_offsets_are_too_far_from_its_base_is_split_as_by_kafka(
     assert outcomes[0] == outcomes[1]
     assert outcomes[0].refusal is None
     check_equal(whole_run, kafkas, "a whole run")
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("codec", [CompressionType.GZIP, CompressionType.ZSTD, CompressionType.NONE])
+@pytest.mark.parametrize("is_later", [True, False])
+def test_records_beyond_max_decompressed_message_bytes_are_refused_as_by_kafka(
+    tmp_path: Path, cleaner_oracle: CleanerOracle, codec: CompressionType, *, is_later: bool
+) -> None:
+    """The limit was lowered after they were written. It holds for the part that is clean already, too."""
+    log = CompactionLog(tmp_path / "ours" / "t-0")
+    log.append([(b"a", b"1"), (b"b", bytes(200))], codec=codec)
+    log.roll()
+    log.append([(b"a", b"2"), (b"c", b"3")], codec=codec)
+    log.roll()
+    log.send(9)
+    log.close()
+    ours, kafkas = log.directory, tmp_path / "kafkas" / "t-0"
+    shutil.copytree(ours, kafkas)
+    before = contents(ours)
+    order = RoundOrder(log.now_ms, cleaned_up_to=2 if is_later else None)
+    config = replace(COMPACTED, max_decompressed_message_bytes=100)
+    if codec is CompressionType.NONE:
+        assert clean_offline(ours, config, order) == cleaner_oracle.clean(kafkas, config, order)
+        assert read_batches(ours) == read_batches(kafkas)
+        return
+    assert "exceeds the configured maximum record size of 100" in cleaner_oracle.refusal(kafkas, config, order)
+    for clean in (clean_offline, clean_compiled, clean_live):
+        with pytest.raises(KafkaError, match="exceeds the configured maximum record size of 100"):
+            clean(ours, config, order)
+        discard_cleaned(Files(), ours)
+        assert contents(ours) == before

@@ -1,5 +1,6 @@
 """compression.type of a topic: the stored batch, and the refusal of a batch that becomes too large."""
 
+import tracemalloc
 from random import Random
 
 import pytest
@@ -9,10 +10,10 @@ from odradek.protocol.framing.growing_buffer import MAPPED_BYTES, MAPPED_FROM_BY
 from odradek.protocol.records.batch import read_header
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
-from odradek.protocol.records.errors import RecordTooLargeError
+from odradek.protocol.records.errors import InvalidRecordError, RecordTooLargeError
 from odradek.protocol.records.record import Record, decode_records
 from odradek.storage.log.log_config import LogConfig
-from odradek.storage.log.record_inspection import inspect_batch
+from odradek.storage.log.record_inspection import inspect_batch, wants_inspection
 
 NOW = 1_790_000_000_000
 
@@ -36,3 +37,40 @@ def test_a_batch_that_grows_beyond_the_limit_is_refused(limit: int) -> None:
     config = LogConfig(compression_type="uncompressed", max_message_bytes=limit)
     with pytest.raises(RecordTooLargeError, match=f"exceeds the maximum configured size of {limit}"):
         run_to_end(inspect_batch(batch, read_header(batch), NOW, config))
+
+
+@pytest.mark.parametrize("codec", [CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4])
+@pytest.mark.parametrize("limit", [70_005, 70_006, 70_007])
+def test_a_record_of_a_compressed_batch_is_limited(codec: CompressionType, limit: int) -> None:
+    value = bytes(70_006 - 9)  # attributes, two deltas, a key and its length, three bytes of length, no headers
+    batch = encode_batch([Record(index, NOW, b"k", value, []) for index in range(3)], compression=codec)
+    config = LogConfig(max_decompressed_message_bytes=limit)
+    assert wants_inspection(read_header(batch), NOW, config)
+    steps = inspect_batch(batch, read_header(batch), NOW, config)
+    if limit >= 70_006:
+        assert run_to_end(steps).batch == batch
+        return
+    sentence = f"Invalid record size: 70006 exceeds the configured maximum record size of {limit}."
+    with pytest.raises(InvalidRecordError, match=sentence):
+        run_to_end(steps)
+
+
+@pytest.mark.parametrize("codec", list(CompressionType)[1:])
+def test_no_more_is_decompressed_than_small_records_can_have(codec: CompressionType) -> None:
+    """A few kB that become 100 MB are refused after a few kB of them, or of zstd, without any."""
+    batch = encode_batch([Record(0, NOW, b"k", bytes(100_000_000), [])], compression=codec)
+    config = LogConfig(max_decompressed_message_bytes=1000)
+    tracemalloc.start()
+    with pytest.raises(InvalidRecordError, match="exceeds the configured maximum record size of 1000"):
+        run_to_end(inspect_batch(batch, read_header(batch), NOW, config))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 10_000_000
+
+
+def test_a_limit_inspects_only_compressed_batches() -> None:
+    limited, default = LogConfig(max_decompressed_message_bytes=10), LogConfig()
+    for codec in CompressionType:
+        header = read_header(encode_batch([Record(0, NOW, b"k", b"v", [])], compression=codec))
+        assert wants_inspection(header, NOW, limited) is (codec is not CompressionType.NONE)
+        assert not wants_inspection(header, NOW, default)

@@ -17,9 +17,11 @@ from pathlib import Path
 
 import pytest
 
-KAFKA_VERSION = "4.3.1"
-TABLE_VERSION = "4.4.0"
+KAFKA_VERSION = "4.4.0"
+TABLE_VERSION = KAFKA_VERSION
 """The release whose messages the table has. Its classes speak every version that a broker of 4.x serves."""
+FORMER_KAFKA_VERSION = "4.3.1"
+"""The release before, whose directories have another form (``bootstrap.checkpoint``)."""
 OLD_KAFKA_VERSION = "3.9.1"
 JAVA_SOURCES = Path(__file__).parent.parent.parent / "java"
 
@@ -82,9 +84,9 @@ def _java_version(command: str) -> str:
 @cache
 def kafka_libs(version: str = KAFKA_VERSION) -> Path:
     """The directory with the jars of Kafka's ``version``, fetched once. Raises JavaMissingError."""
-    # "-broker": older caches of this version had only its clients.
-    name = f"kafka-{version}" if version == KAFKA_VERSION else f"kafka-{version}-broker"
-    return fetched(name, [(_KAFKA, "kafka_2.13", version), (_KAFKA, "kafka-tools", version), _LOGGING])
+    # "-broker": older caches had only the clients of a version.
+    artifacts = [(_KAFKA, "kafka_2.13", version), (_KAFKA, "kafka-tools", version), _LOGGING]
+    return fetched(f"kafka-{version}-broker", artifacts)
 
 
 @cache

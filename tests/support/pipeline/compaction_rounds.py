@@ -80,6 +80,7 @@ class CleanerOracle(JavaProgram):
             "delete.retention.ms": config.delete_retention_ms,
             "min.compaction.lag.ms": config.min_compaction_lag_ms,
             "max.message.bytes": config.max_message_bytes,
+            "max.decompressed.message.bytes": config.max_decompressed_message_bytes,
             "producer.id.expiration.ms": config.producer_id_expiration_ms,
         }
         return {
