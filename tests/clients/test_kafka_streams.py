@@ -1,6 +1,6 @@
 """Unmodified Kafka Streams with exactly_once_v2: a word count by two instances, one of which is killed.
 
-Streams 4.3.1 with the classic protocol: its own assignor, a repartition topic, a changelog from which the survivor
+Streams 4.4.0 with the classic protocol: its own assignor, a repartition topic, a changelog from which the survivor
 restores the dead instance's counts, and a transaction for every commit. Readers of committed records get each count of
 a word once, and in order.
 """

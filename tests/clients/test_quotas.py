@@ -11,7 +11,7 @@ from support.kafka.tools import KafkaTools
 
 pytestmark = pytest.mark.java
 
-CONFIGS = "kafka.admin.ConfigCommand"
+CONFIGS = "org.apache.kafka.tools.ConfigCommand"
 VALUE = bytes(40_000)
 ASKED = 100
 QUOTAS = {"alice": 40_000, "bob": 80_000}

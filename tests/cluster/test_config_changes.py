@@ -145,7 +145,7 @@ def test_kafkas_tool_is_refused_a_logger_and_sets_what_the_controllers_keep(
     brokers: tuple[OurBroker, RealMember],
 ) -> None:
     ours, _ = brokers
-    tool = ("kafka.admin.ConfigCommand", "--bootstrap-server", ours.bootstrap_servers)
+    tool = ("org.apache.kafka.tools.ConfigCommand", "--bootstrap-server", ours.bootstrap_servers)
     entity = ("--entity-type", "broker-loggers", "--entity-name", OURS)
     refused = run_class(*tool, "--alter", *entity, "--add-config", "kafka.server=DEBUG")
     assert "kafka.server" in refused.stdout + refused.stderr

@@ -167,7 +167,9 @@ def test_throttled_replica_is_not_copied_faster_than_the_rate(
     kafka, _ = cluster
     command = ("--bootstrap-server", kafka.bootstrap_servers, "--alter", "--entity-type", "brokers")
     rate = f"follower.replication.throttled.rate={RATE_BYTES_S}"
-    changed = run_class("kafka.admin.ConfigCommand", *command, "--entity-name", str(OURS), "--add-config", rate)
+    changed = run_class(
+        "org.apache.kafka.tools.ConfigCommand", *command, "--entity-name", str(OURS), "--add-config", rate
+    )
     assert changed.returncode == 0, changed.stdout + changed.stderr
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     config = {"follower.replication.throttled.replicas": f"0:{OURS}"}

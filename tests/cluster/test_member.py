@@ -149,7 +149,7 @@ def test_kafkas_tools_administer_the_cluster_through_our_broker(broker: OurBroke
     tool(topics, *server, "--alter", "--topic", "orders", "--partitions", "4")
     described = tool(topics, *server, "--describe", "--topic", "orders")
     assert described.count("Leader: 1\tReplicas: 1\tIsr: 1") == 4
-    configs = "kafka.admin.ConfigCommand"
+    configs = "org.apache.kafka.tools.ConfigCommand"
     entity = ("--entity-type", "topics", "--entity-name", "orders")
     tool(configs, *server, "--alter", *entity, "--add-config", "retention.ms=1234567")
     assert "retention.ms=1234567" in tool(configs, *server, "--describe", *entity)

@@ -19,7 +19,7 @@ from door.workload import CONFIGS, fill, fill_more
 from odradek.protocol.common.wall_clock import clock_ms
 from support.door.metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset
 from support.eventually import eventually
-from support.kafka.java import KAFKA_VERSION, TABLE_VERSION, java_or_skip
+from support.kafka.java import FORMER_KAFKA_VERSION, KAFKA_VERSION, java_or_skip
 
 pytestmark = pytest.mark.java
 
@@ -88,7 +88,7 @@ def settled(door: Door) -> Seen:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("version", [KAFKA_VERSION, TABLE_VERSION])
+@pytest.mark.parametrize("version", [KAFKA_VERSION, FORMER_KAFKA_VERSION])
 @pytest.mark.parametrize("way", CI_WAYS, ids=lambda way: f"{way.theirs}-{way.ours}")
 def test_we_take_the_directory_of_a_kafka_over_and_it_has_it_again(tmp_path: Path, way: Way, version: str) -> None:
     java_or_skip(version)

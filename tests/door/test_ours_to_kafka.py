@@ -6,6 +6,8 @@ continues, as do groups of both protocols, whether their members stay or return.
 Odradek ends under Kafka. Then Odradek starts on the directory again.
 """
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,8 @@ from door.two_brokers import Door, Way
 from door.workload import CONFIGS, fill, fill_more
 from odradek.protocol.common.wall_clock import clock_ms
 from support.eventually import eventually
-from support.kafka.java import java_or_skip
+from support.kafka.java import FORMER_KAFKA_VERSION, KAFKA_VERSION, java_or_skip
+from support.kafka.real_kafka import CLUSTER_ID
 
 pytestmark = pytest.mark.java
 
@@ -29,12 +32,15 @@ CI_WAYS = (Way("stop", "stop", False, 2), Way("kill", "kill", True))
 LONG_WAYS = (Way("stop", "kill", True), Way("kill", "stop", False, 2), *CI_WAYS)
 
 
-def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
+def pass_the_door(directory: Path, way: Way, rounds: int, version: str = KAFKA_VERSION) -> None:
     """Fills Odradek, then moves its directory to Kafka and back ``rounds`` times.
 
-    With several rounds, each broker also gets new data.
+    With several rounds, each broker also gets new data. A directory for another release of Kafka than the newest is
+    formatted for it.
     """
-    door = Door(directory, way, CONFIGS | CLEANER | LONG_SESSIONS, ours={}, theirs={})
+    door = Door(directory, way, CONFIGS | CLEANER | LONG_SESSIONS, ours={}, theirs={}, version=version)
+    if version != KAFKA_VERSION:
+        format_for(version, door)
     try:
         door.start_ours()
         servers = door.servers
@@ -70,6 +76,14 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
         assert_one_sequence(door.ours.holder(LIVING))
     finally:
         door.end()
+
+
+def format_for(release: str, door: Door) -> None:
+    """Formats the directory of a door by `odradek storage format`, with the levels of a release."""
+    path = door.ours.directory / "format.properties"
+    path.write_text("".join(f"{key}={value}\n" for key, value in door.ours.configs.items()))
+    words = ["storage", "format", "-c", str(path), "-t", CLUSTER_ID, "--release-version", release]
+    subprocess.run([sys.executable, "-m", "odradek", *words], check=True, capture_output=True)
 
 
 def same_after(
@@ -111,6 +125,15 @@ def settled(servers: str, door: Door, way: Way) -> Seen:
 def test_kafka_takes_our_directory_over_and_we_have_it_again(tmp_path: Path, way: Way) -> None:
     java_or_skip()
     pass_the_door(tmp_path, way, rounds=1)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("dynamic_quorum", [True, False], ids=["dynamic", "static"])
+def test_a_directory_formatted_for_the_former_kafka_goes_there_and_comes_back(
+    tmp_path: Path, dynamic_quorum: bool
+) -> None:
+    java_or_skip(FORMER_KAFKA_VERSION)
+    pass_the_door(tmp_path, Way("stop", "stop", dynamic_quorum), rounds=1, version=FORMER_KAFKA_VERSION)
 
 
 @pytest.mark.long

@@ -1,6 +1,6 @@
 """Kafka Connect, unmodified: lines of a file to a topic exactly once, and from the topic to another file.
 
-Connect 4.3.1, a distributed worker with ``exactly.once.source.support=enabled``: compacted internal topics, a group of
+Connect 4.4.0, a distributed worker with ``exactly.once.source.support=enabled``: compacted internal topics, a group of
 the protocol ``sessioned``, a fenced zombie, a transaction for the records and offsets of each poll.
 """
 

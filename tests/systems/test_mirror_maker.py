@@ -1,6 +1,6 @@
 """MirrorMaker 2, unmodified, copies topics and the offsets of groups from Apache Kafka to our broker.
 
-The dedicated program of Kafka 4.3.1 with ``exactly.once.source.support`` at our broker: it creates topics of the same
+The dedicated program of Kafka 4.4.0 with ``exactly.once.source.support`` at our broker: it creates topics of the same
 partitions and configuration there, keeps its own state in compacted topics, writes in transactions, and commits the
 translated offsets of a group that has no members there (``sync.group.offsets.enabled``).
 """

@@ -2,7 +2,7 @@
 
 Versions: 0.
 Errors: CLUSTER_AUTHORIZATION_FAILED; for each user: RESOURCE_NOT_FOUND, DUPLICATE_RESOURCE (named twice).
-Source: KIP-554; ``ScramImage.describe``. Unlike Kafka 4.3.1, which sends no answer, a denied request for all users gets
+Source: KIP-554; ``ScramImage.describe``. Unlike Kafka 4.4.0, which sends no answer, a denied request for all users gets
 an error.
 """
 

@@ -1,7 +1,7 @@
 """The records of ``__consumer_offsets``: the types and versions that this broker writes and reads.
 
 Owns: record types and versions. Never does: keeping state, framing (:mod:`odradek.protocol.internal_records` does).
-Versions written are those of Kafka 4.3.1: OffsetCommitValue 4 (1 if the commit has its own retention),
+Versions written are those of Kafka 4.4.0: OffsetCommitValue 4 (1 if the commit has its own retention),
 GroupMetadataValue 3. Source: ``GroupCoordinatorRecordHelpers``, ``GroupCoordinatorRecordSerde``.
 
 Types of consumer groups (3 to 8 and 16) are made in :mod:`.consumer.records`; those of share groups (10 to 15)

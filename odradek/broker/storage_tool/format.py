@@ -1,7 +1,8 @@
 """``odradek storage format`` and ``odradek storage random-uuid``, with the options of ``kafka-storage.sh``.
 
-Apache Kafka 4.3 accepts a directory formatted by this command, and Odradek accepts one formatted by Kafka. ``odradek
-serve`` formats a new directory by itself; use ``format`` to choose the cluster id, feature levels or SCRAM users.
+Apache Kafka 4.4 accepts a directory formatted by this command, earlier releases one of their own levels
+(``--release-version 4.3``), and Odradek accepts one formatted by Kafka. ``odradek serve`` formats a new directory by
+itself; use ``format`` to choose the cluster id, feature levels or SCRAM users.
 """
 
 import os
@@ -26,29 +27,24 @@ from odradek.storage.files.meta_properties import (
 
 from ..config.server_config import ServerConfig
 from ..metadata.image.features import (
-    BOOTSTRAP_FEATURES,
     BOOTSTRAP_METADATA_VERSION,
     ELIGIBLE_LEADER_REPLICAS_VERSION,
-    GROUP_VERSION,
+    ELR_SUPPORTED,
+    FORMER_METADATA_VERSION,
     KRAFT_VERSION,
-    LATEST_GROUP_VERSION,
-    LATEST_METADATA_VERSION,
-    LATEST_TRANSACTION_VERSION,
     METADATA_VERSION,
-    MINIMUM_METADATA_VERSION,
     SUPPORTED_FEATURES,
-    TRANSACTION_VERSION,
     UNSERVED_FEATURES,
+    default_features,
+    feature_records,
+    no_way_back,
 )
 from ..metadata.publisher.service import controller_endpoint
 from ..server import random_ids
 from .configuration import all_directories, load_configuration, metadata_directory
-from .formatting import bootstrap_snapshot, feature_records, format_directory
+from .formatting import MetadataFormat, bootstrap_snapshot, format_directory
 from .scram import scram_record
 
-ELR_DEFAULT_SINCE = LEVELS["4.1-IV0"]
-GROUP_VERSION_DEFAULT_SINCE = LEVELS["4.0-IV0"]
-TRANSACTION_VERSION_DEFAULT_SINCE = LEVELS["4.0-IV2"]
 SCRAM_SINCE = LEVELS["3.5-IV2"]
 
 
@@ -63,7 +59,7 @@ class FormatOptions:
     scram: tuple[str, ...] = repeated("-S", "--add-scram", help="A SCRAM user: SCRAM-SHA-256=[name=...,password=...].")
     ignore_formatted: bool = flag("-g", "--ignore-formatted", help="Skip directories that are formatted already.")
     release_version: str | None = option(
-        "-r", "--release-version", help="The release whose feature levels to use.  [default: 4.3-IV0]"
+        "-r", "--release-version", help="The release whose feature levels to use.  [default: 4.4-IV2]"
     )
     features: tuple[str, ...] = repeated("-f", "--feature", help="The level of a feature: NAME=LEVEL.")
     standalone: bool = flag("-s", "--standalone", help="Make this node the only voter of a dynamic quorum.")
@@ -73,19 +69,6 @@ class FormatOptions:
     controllers: str | None = option(
         "-I", "--initial-controllers", help="The only voter, this node: ID@HOST:PORT:DIRECTORY."
     )
-
-
-def default_features(level: int) -> dict[str, int]:
-    """Feature -> the level that is finalized by default at a level of metadata.version. Only supported features."""
-    assert MINIMUM_METADATA_VERSION <= level <= LATEST_METADATA_VERSION
-    features = {METADATA_VERSION: level}
-    if level >= ELR_DEFAULT_SINCE:
-        features[ELIGIBLE_LEADER_REPLICAS_VERSION] = 1
-    if level >= GROUP_VERSION_DEFAULT_SINCE:
-        features[GROUP_VERSION] = LATEST_GROUP_VERSION
-    if level >= TRANSACTION_VERSION_DEFAULT_SINCE:
-        features[TRANSACTION_VERSION] = LATEST_TRANSACTION_VERSION
-    return features
 
 
 SALT_BYTES = 16
@@ -144,15 +127,23 @@ def format_command(options: FormatOptions) -> int:
         click.echo("All of the log directories are already formatted.")
         return 0
     endpoint = controller_endpoint(config)
-    bootstrap = bootstrap_snapshot(records, level, now_ms)
+    bootstrap = bootstrap_snapshot(records, now_ms) if level <= FORMER_METADATA_VERSION else None
     click.echo("Features: " + ", ".join(f"{name}={number}" for name, number in levels.items()))
     for directory in new:
-        is_voter = is_dynamic and directory == metadata_directory(config)
+        metadata = None
+        if directory == metadata_directory(config) and config.get_list("process.roles") != ["broker"]:
+            if bootstrap is None:
+                metadata = MetadataFormat(endpoint if is_dynamic else None, records)
+            elif is_dynamic:
+                metadata = MetadataFormat(endpoint)
+        is_voter = metadata is not None and metadata.voter_endpoint is not None
         directory_id = given_id if is_voter and given_id is not None else random_ids.random_uuid()
-        what = "dynamic metadata voter directory" if is_voter else "data directory"
-        click.echo(f"Formatting {what} {directory} with {METADATA_VERSION} {level_name(level)}.")
+        what = "dynamic metadata voter" if is_voter else "data" if metadata is None else "metadata"
+        click.echo(f"Formatting {what} directory {directory} with {METADATA_VERSION} {level_name(level)}.")
         meta = MetaProperties(options.cluster_id, config.node_id, directory_id)
-        format_directory(Files(), directory, meta, bootstrap, endpoint if is_voter else None, now_ms)
+        format_directory(Files(), directory, meta, bootstrap, metadata, now_ms)
+    if bootstrap is None:
+        click.echo(no_way_back(level) + ". --release-version 4.3 formats for Kafka 4.3.")
     return 0
 
 
@@ -201,7 +192,7 @@ def _levels(release_version: str | None, features: tuple[str, ...], *, is_dynami
         level = BOOTSTRAP_METADATA_VERSION if release_version is None else release_level(release_version)
     except ValueError as problem:
         raise click.ClickException(str(problem)) from problem
-    levels = dict(BOOTSTRAP_FEATURES) if release_version is None else default_features(level)
+    levels = default_features(level)
     for text in features:
         name, _, number = text.partition("=")
         if not number.isdecimal():
@@ -209,7 +200,7 @@ def _levels(release_version: str | None, features: tuple[str, ...], *, is_dynami
         _check_feature(name, int(number), release_version, is_dynamic=is_dynamic)
         if name != KRAFT_VERSION:  # kraft.version has no feature record: it is in the checkpoint with the voter
             levels[name] = int(number)
-    if levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION) and levels[METADATA_VERSION] < ELR_DEFAULT_SINCE - 3:
+    if levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION) and levels[METADATA_VERSION] < ELR_SUPPORTED:
         raise click.ClickException(f"{ELIGIBLE_LEADER_REPLICAS_VERSION} 1 needs {METADATA_VERSION} 4.0-IV1 or later.")
     return levels
 

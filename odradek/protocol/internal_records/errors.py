@@ -4,4 +4,4 @@ from ..errors import ProtocolError
 
 
 class UnknownRecordError(ProtocolError):
-    """A record type, or a version of a record type, that Kafka 4.3.1 does not have."""
+    """A record type, or a version of a record type, that Kafka 4.4.0 does not have."""

@@ -40,7 +40,7 @@ def frame_of(value: Buffer | None) -> RecordFrame:
     if value is None:
         raise ProtocolError("the metadata record has no value")
     if len(value) > 2 and value[0] == FRAME_VERSION and value[1] < 0x80 and value[2] < 0x80:
-        return RecordFrame(value[1], value[2], 3)  # fits every record of Kafka 4.3.1, and is 1 us faster
+        return RecordFrame(value[1], value[2], 3)  # fits every record of Kafka 4.4.0, and is 1 us faster
     frame_version, position = _read_int16(value, 0, "frame version")
     if frame_version != FRAME_VERSION:
         raise ProtocolError(

@@ -71,7 +71,7 @@ def _content(message: Any) -> str:
 
 
 def _state(names: tuple[str, ...], state: int) -> str:
-    """The name of a state. For a state that Kafka 4.3.1 does not know, its number; Kafka's tool fails there."""
+    """The name of a state. For a state that Kafka 4.4.0 does not know, its number; Kafka's tool fails there."""
     return names[state] if 0 <= state < len(names) else f"unknown({state})"
 
 

@@ -1,7 +1,7 @@
 """Events as the lines that Kafka's DumpLogSegments prints.
 
 Pure. Modules for messages are imported on first use. Invariant: for an undamaged log, index or snapshot the lines equal
-those of Kafka 4.3.1's tool byte for byte (a test compares them).
+those of Kafka 4.4.0's tool byte for byte (a test compares them).
 """
 
 import re

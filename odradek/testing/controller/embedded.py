@@ -185,6 +185,7 @@ class _ControllerThread:
                 now_ms=clock_ms(),
                 random_uuid=random_uuid,
                 cluster_id=cluster_id,
+                features=features,
             )
         except BaseException:
             self._directory.abort()

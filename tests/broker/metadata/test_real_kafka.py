@@ -1,4 +1,4 @@
-"""The metadata log in both directions: a real Kafka 4.3.1 opens ours, and we open that of a real Kafka."""
+"""The metadata log in both directions: a real Kafka 4.4.0 opens ours, and we open that of a real Kafka."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.java
 
 NOW_MS = 1_795_000_000_000
 TOPIC_COMMAND = "org.apache.kafka.tools.TopicCommand"
-CONFIG_COMMAND = "kafka.admin.ConfigCommand"
+CONFIG_COMMAND = "org.apache.kafka.tools.ConfigCommand"
 COMPACTED = CreateTopicsRequest.CreatableTopicConfig("cleanup.policy", "compact")
 
 
@@ -105,7 +105,7 @@ def test_our_image_is_what_a_real_kafka_wrote(tmp_path: Path) -> None:
         ok(kafka, CONFIG_COMMAND, *everyone, "--add-config", "log.cleaner.threads=2")
     service = open_image(tmp_path)
     image = service.image
-    assert image.features["metadata.version"] == 30
+    assert image.features["metadata.version"] == 33
     assert image.features["transaction.version"] == 2
     assert service.finalized_features()["transaction.version"] == 2
     assert "share.version" in image.features

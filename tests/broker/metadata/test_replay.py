@@ -201,7 +201,7 @@ def test_feature_of_level_0_is_absent() -> None:
     image = started(controller())
     apply(image, [records.FeatureLevelRecord("group.version", 1), records.FeatureLevelRecord("group.version", 0)])
     assert "group.version" not in image.features
-    assert image.metadata_version == 30
+    assert image.metadata_version == 33
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from odradek.broker.metadata.controller.auto_topic_creation import AutoTopicCrea
 from odradek.broker.metadata.controller.producer_ids import ProducerIds
 from odradek.broker.metadata.controller.registration import bootstrap_records
 from odradek.broker.metadata.controller.topics import create_topics
-from odradek.broker.metadata.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION
+from odradek.broker.metadata.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION, feature_records
 from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.image.replay import replay
 from odradek.broker.metadata.log.format import control_records
 from odradek.broker.metadata.publisher.published import MAX_RECORDS_AFTER_STOP
 from odradek.broker.metadata.publisher.service import MetadataService
-from odradek.broker.storage_tool.formatting import bootstrap_snapshot, feature_records
+from odradek.broker.storage_tool.formatting import bootstrap_snapshot
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_records.metadata_serde import encode_record
@@ -65,7 +65,7 @@ def test_fresh_directory_is_formatted_registered_and_fenced_again(tmp_path: Path
         broker = service.image.brokers[1]
         assert (broker.epoch, broker.fenced, broker.endpoints) == (epoch, False, {"PLAINTEXT": ENDPOINT})
         assert service.finalized_features() == {
-            "metadata.version": 30,
+            "metadata.version": 33,
             "eligible.leader.replicas.version": 1,
             "group.version": 1,
             "transaction.version": 2,
@@ -94,7 +94,7 @@ def test_levels_in_the_first_checkpoint_are_written_into_the_log(tmp_path: Path)
     levels = {"metadata.version": 33, "share.version": 2, "group.version": 1}
     checkpoint = tmp_path / METADATA / "00000000000000000000-0000000000.checkpoint"
     checkpoint.parent.mkdir()
-    checkpoint.write_bytes(bootstrap_snapshot(feature_records(levels), 33, NOW_MS))
+    checkpoint.write_bytes(bootstrap_snapshot(feature_records(levels), NOW_MS))
     for _ in range(2):
         with open_service(tmp_path) as service:
             assert service.image.features == levels
@@ -360,16 +360,16 @@ def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:
 def test_with_eligible_leader_replicas_the_cluster_begins_with_the_nodes_min_insync_replicas(
     level: int, minimum: dict[str, str]
 ) -> None:
-    """As Kafka 4.3.1 does on its first start, also after ``kafka-storage format``."""
+    """As Kafka 4.4.0 does on its first start, also after ``kafka-storage format``."""
     config = controller("min.insync.replicas=2").config
     formatted = [
-        FeatureLevelRecord("metadata.version", 30),
+        FeatureLevelRecord("metadata.version", 33),
         FeatureLevelRecord(ELIGIBLE_LEADER_REPLICAS_VERSION, level),
     ]
     image = MetadataImage()
     apply(image, bootstrap_records(config, formatted))
     assert image.config_of(ResourceType.BROKER, "") == minimum
-    assert image.metadata_version == 30
+    assert image.metadata_version == 33
 
 
 def test_stop_that_leaves_much_to_read_leaves_a_snapshot(tmp_path: Path) -> None:

@@ -5,18 +5,23 @@ import hashlib
 import hmac
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from odradek.broker.storage_tool.format import default_features, format_directories, random_uuid
+from odradek.broker.metadata.image.features import UNSERVED_FEATURES, default_features
+from odradek.broker.storage_tool.format import format_directories, random_uuid
 from odradek.broker.storage_tool.formatting import BOOTSTRAP, FIRST_CHECKPOINT
 from odradek.broker.storage_tool.info import info
 from odradek.broker.storage_tool.scram import scram_record
 from odradek.protocol.apis.metadata_versions import LEVELS, release_level
+from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.record import decode_records
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import parse_uuid, read_meta_properties
 from support.brokers.our_broker import OurBroker
+from support.kafka.java import FORMER_KAFKA_VERSION, KAFKA_VERSION, java_or_skip, run_class
 from support.kafka.real_kafka import RealKafka
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
@@ -39,18 +44,93 @@ def test_every_directory_gets_its_files_and_the_first_the_voter(tmp_path: Path) 
     assert metas[0] is not None
     assert metas[1] is not None
     assert metas[0].directory_id != metas[1].directory_id
-    assert (tmp_path / "a" / BOOTSTRAP).read_bytes() == (tmp_path / "b" / BOOTSTRAP).read_bytes()
+    assert files_in(tmp_path) == [
+        "a/__cluster_metadata-0/" + FIRST_CHECKPOINT,
+        "a/meta.properties",
+        "b/meta.properties",
+    ]
     checkpoint = tmp_path / "a" / "__cluster_metadata-0" / FIRST_CHECKPOINT
     assert metas[0].directory_id in checkpoint.read_bytes()
-    assert checkpoint.stat().st_mode & 0o777 == 0o444
+    assert b"metadata.version" in checkpoint.read_bytes()
+    assert checkpoint.stat().st_mode & 0o777 == 0o400
+
+
+def test_below_44_the_levels_are_where_an_older_kafka_looks(tmp_path: Path) -> None:
+    assert format_directories(["-c", str(configuration(tmp_path)), "-t", CLUSTER, "--standalone", "-r", "4.3"]) == 0
+    assert (tmp_path / "a" / BOOTSTRAP).read_bytes() == (tmp_path / "b" / BOOTSTRAP).read_bytes()
+    assert b"metadata.version" in (tmp_path / "a" / BOOTSTRAP).read_bytes()
+    checkpoint = (tmp_path / "a" / "__cluster_metadata-0" / FIRST_CHECKPOINT).read_bytes()
+    assert b"CONTROLLER" in checkpoint
+    assert b"metadata.version" not in checkpoint
     assert not (tmp_path / "b" / "__cluster_metadata-0").exists()
 
 
-def test_a_static_quorum_has_no_voter_in_the_directory(tmp_path: Path) -> None:
+@pytest.mark.parametrize("release", ["4.3", "4.4"])
+def test_a_static_quorum_has_no_voter_in_the_directory(tmp_path: Path, release: str) -> None:
     path = configuration(tmp_path, "controller.quorum.voters=1@127.0.0.1:19093")
-    assert format_directories(["-c", str(path), "-t", CLUSTER]) == 0
-    assert not (tmp_path / "a" / "__cluster_metadata-0").exists()
+    assert format_directories(["-c", str(path), "-t", CLUSTER, "-r", release]) == 0
+    checkpoint = tmp_path / "a" / "__cluster_metadata-0" / FIRST_CHECKPOINT
+    assert checkpoint.exists() is (release == "4.4")
+    assert not checkpoint.exists() or b"CONTROLLER" not in checkpoint.read_bytes()
     assert format_directories(["-c", str(path), "-t", CLUSTER, "--standalone", "-g"]) == 1
+
+
+def test_a_broker_alone_gets_no_levels(tmp_path: Path) -> None:
+    path = configuration(tmp_path, "process.roles=broker\ncontroller.quorum.bootstrap.servers=127.0.0.1:1")
+    path.write_text(
+        path.read_text().replace("process.roles=broker,controller\n", "").replace(",CONTROLLER://127.0.0.1:19093", "")
+    )
+    assert format_directories(["-c", str(path), "-t", CLUSTER, "-N"]) == 0
+    assert files_in(tmp_path) == ["a/meta.properties", "b/meta.properties"]
+
+
+def files_in(directory: Path) -> list[str]:
+    """The files of the log directories."""
+    return sorted(str(path.relative_to(directory)) for path in directory.glob("[ab]/**/*") if path.is_file())
+
+
+@pytest.mark.parametrize(("options", "line"), [((), True), (("-r", "4.4"), True), (("-r", "4.3"), False)])
+def test_that_there_is_no_way_back_is_said(
+    options: tuple[str, ...], line: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert format_directories(["-c", str(configuration(tmp_path)), "-t", CLUSTER, "--standalone", *options]) == 0
+    said = "metadata.version is 33 (4.4-IV2): Apache Kafka before 4.4 can't use this directory, and the level can't be"
+    assert (said in capsys.readouterr().out) is line
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("quorum", ["voters=1@127.0.0.1:19093", "bootstrap.servers=127.0.0.1:19093"])
+def test_the_files_are_those_that_kafka_writes(tmp_path: Path, quorum: str) -> None:
+    """Byte by byte but for times, ids and checksums, with the features that this broker does not serve left out."""
+    ours, kafkas = tmp_path / "ours", tmp_path / "kafkas"
+    options = ["--standalone"] if "bootstrap" in quorum else []
+    for directory in (ours, kafkas):
+        directory.mkdir()
+        configuration(directory, f"controller.quorum.{quorum}")
+    assert format_directories(["-c", str(ours / "server.properties"), "-t", CLUSTER, *options]) == 0
+    java_or_skip()
+    left_out = [word for name in UNSERVED_FEATURES for word in ("-f", f"{name}=0")]
+    command = ["format", "-t", CLUSTER, "-c", str(kafkas / "server.properties"), *options, *left_out]
+    formatted = run_class("kafka.tools.StorageTool", *command)
+    assert formatted.returncode == 0, formatted.stdout + formatted.stderr
+    assert files_in(ours) == files_in(kafkas)
+    first = Path("a", "__cluster_metadata-0", FIRST_CHECKPOINT)
+    assert contents(ours / first) == contents(kafkas / first)
+    assert (ours / first).stat().st_mode == (kafkas / first).stat().st_mode
+
+
+def contents(checkpoint: Path) -> list[Any]:
+    """The batches of a checkpoint without times, and without the ids of directories."""
+    data = checkpoint.read_bytes()
+    directory_id = read_meta_properties(Files(), checkpoint.parents[1]).directory_id  # type: ignore[union-attr]
+    found: list[Any] = []
+    for position, header in iterate_headers(data):
+        records = [(record.offset, record.key, record.value) for record in decode_records(data, header, position)]
+        plain = [(offset, key, (value or b"").replace(directory_id, b"id")) for offset, key, value in records]
+        if header.is_control:
+            plain[0] = (*plain[0][:2], b"header or footer")  # a header has a time
+        found.append([header._replace(base_timestamp=0, max_timestamp=0, crc=0), plain])
+    return found
 
 
 REFUSALS = {
@@ -152,11 +232,13 @@ def test_our_broker_starts_on_it_with_the_features_and_keeps_the_users(tmp_path:
 
 @pytest.mark.ci
 @pytest.mark.parametrize("dynamic", [True, False], ids=["dynamic quorum", "static quorum"])
-def test_a_real_kafka_starts_on_it(dynamic: bool, tmp_path: Path) -> None:
-    kafka = RealKafka(tmp_path, dynamic_quorum=dynamic)
+@pytest.mark.parametrize("version", [KAFKA_VERSION, FORMER_KAFKA_VERSION])
+def test_a_real_kafka_starts_on_it(dynamic: bool, version: str, tmp_path: Path) -> None:
+    kafka = RealKafka(tmp_path, dynamic_quorum=dynamic, version=version)
     path = tmp_path / "ours.properties"
     path.write_text("".join(f"{key}={value}\n" for key, value in kafka.properties().items()))
     options = ["--standalone"] if dynamic else []
+    options += [] if version == KAFKA_VERSION else ["--release-version", version]
     assert format_directories(["-c", str(path), "-t", CLUSTER, "-S", ALICE, *options]) == 0
     with kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})

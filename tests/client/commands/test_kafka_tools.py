@@ -17,7 +17,7 @@ pytestmark = pytest.mark.java
 
 TOOLS = {
     "topics": "org.apache.kafka.tools.TopicCommand",
-    "configs": "kafka.admin.ConfigCommand",
+    "configs": "org.apache.kafka.tools.ConfigCommand",
     "groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
     "get-offsets": "org.apache.kafka.tools.GetOffsetShell",
     "consume": "org.apache.kafka.tools.consumer.ConsoleConsumer",

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.java
 
 SCRIPTS = {
     "topics": "org.apache.kafka.tools.TopicCommand",
-    "configs": "kafka.admin.ConfigCommand",
+    "configs": "org.apache.kafka.tools.ConfigCommand",
     "acls": "org.apache.kafka.tools.AclCommand",
     "delegation-tokens": "org.apache.kafka.tools.DelegationTokenCommand",
     "produce": "org.apache.kafka.tools.ConsoleProducer",

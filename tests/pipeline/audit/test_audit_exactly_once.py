@@ -1,4 +1,4 @@
-"""The audit of healthy directories with exactly-once consumers, of Kafka 4.3.1 and of ours: it finds nothing."""
+"""The audit of healthy directories with exactly-once consumers, of Kafka 4.4.0 and of ours: it finds nothing."""
 
 import tarfile
 from pathlib import Path
@@ -11,7 +11,7 @@ from odradek.protocol.records.batch import iterate_headers
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory, header_of, stamp
 
 ARCHIVE = Path(__file__).parent / "kafka_4_3_exactly_once.tar.gz"
-"""Five transactions of a consumer and producer, each with offsets, and a clean stop of Apache Kafka 4.3.1."""
+"""Five transactions of a consumer and producer, each with offsets, and a clean stop of Apache Kafka 4.4.0."""
 
 
 @pytest.fixture

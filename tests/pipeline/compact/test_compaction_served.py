@@ -1,4 +1,4 @@
-"""A directory of a real Kafka, compacted by `odradek compact`, and then served by Kafka 4.3.1 and by ours."""
+"""A directory of a real Kafka, compacted by `odradek compact`, and then served by Kafka 4.4.0 and by ours."""
 
 import random
 import shutil

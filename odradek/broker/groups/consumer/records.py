@@ -1,4 +1,4 @@
-"""The records of consumer groups in ``__consumer_offsets``, as Kafka 4.3.1 writes them.
+"""The records of consumer groups in ``__consumer_offsets``, as Kafka 4.4.0 writes them.
 
 Owns: the content of the records. Never does: keeping state. Source: ``GroupCoordinatorRecordHelpers``.
 """

@@ -9,17 +9,17 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from odradek.protocol.apis.metadata_versions import level_name
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.structure import Message
 
 from ...config.server_config import ServerConfig
 from ..image.features import (
-    BOOTSTRAP_METADATA_VERSION,
     DIRECTORY_ASSIGNMENT_SUPPORTED,
+    FORMER_METADATA_VERSION,
     LATEST_METADATA_VERSION,
     METADATA_VERSION,
     UNSERVED_FEATURES,
+    no_way_back,
 )
 from ..image.image import Endpoint, Replica
 from ..publisher.service import MetadataService
@@ -63,8 +63,8 @@ class BrokerLifecycle:
         metadata.log.become_leader(metadata.node_id, now_ms)
         if metadata.log.has_open_transaction:
             metadata.commit([abort_record()], now_ms)
-        _bootstrap(metadata, controller.config, now_ms)
-        _log_levels(metadata.image.features)
+        is_new = _bootstrap(metadata, controller.config, now_ms)
+        _log_levels(metadata.image.features, is_new=is_new)
         self.broker_epoch = metadata.log.log_end_offset
         if metadata.image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
             directory_ids = ()  # before KIP-858 a registration had none
@@ -108,18 +108,11 @@ def seed_metadata(
     metadata.commit(records_for(metadata.image.metadata_version), now_ms)
 
 
-def _log_levels(levels: Mapping[str, int]) -> None:
-    """Logs finalised levels that restrict what the directory can be used for."""
+def _log_levels(levels: Mapping[str, int], *, is_new: bool) -> None:
+    """Logs finalised levels that restrict what the directory can be used for. ``is_new``: they are this start's."""
     level = levels[METADATA_VERSION]
-    if level > BOOTSTRAP_METADATA_VERSION:
-        release = level_name(level).partition("-")[0]
-        logger.info(
-            "metadata.version is %d (%s): Apache Kafka before %s can't use this directory, and the level can't be"
-            " lowered",
-            level,
-            level_name(level),
-            release,
-        )
+    if is_new and level > FORMER_METADATA_VERSION:
+        logger.info("%s", no_way_back(level))
     unserved = {name: levels[name] for name in UNSERVED_FEATURES if name in levels}
     if unserved:
         logger.info(
@@ -129,10 +122,14 @@ def _log_levels(levels: Mapping[str, int]) -> None:
         )
 
 
-def _bootstrap(metadata: MetadataService, config: ServerConfig, now_ms: int) -> None:
-    """Writes the first records of a new cluster, unless it has some. Raises KafkaError, ConfigError."""
-    if METADATA_VERSION not in metadata.image.features:
-        # Kafka's own format tool stores the chosen levels in the directory.
-        records = bootstrap_records(config, metadata.log.bootstrap_records())
-        metadata.write(records, now_ms, LATEST_METADATA_VERSION)
-        metadata.check_feature_levels()
+def _bootstrap(metadata: MetadataService, config: ServerConfig, now_ms: int) -> bool:
+    """Writes the first records of a new cluster, unless it has some. Returns whether it did. Raises KafkaError,
+    ConfigError.
+    """
+    if METADATA_VERSION in metadata.image.features:
+        return False
+    # Kafka's own format tool stores the chosen levels in the directory.
+    records = bootstrap_records(config, metadata.log.bootstrap_records())
+    metadata.write(records, now_ms, LATEST_METADATA_VERSION)
+    metadata.check_feature_levels()
+    return True

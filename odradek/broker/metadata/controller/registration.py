@@ -19,7 +19,12 @@ from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 
 from ...config.server_config import ServerConfig
-from ..image.features import BOOTSTRAP_FEATURES, ELIGIBLE_LEADER_REPLICAS_VERSION, SUPPORTED_FEATURES
+from ..image.features import (
+    BOOTSTRAP_FEATURES,
+    ELIGIBLE_LEADER_REPLICAS_VERSION,
+    SUPPORTED_FEATURES,
+    feature_records,
+)
 from ..image.image import Endpoint, MetadataImage, ResourceType
 from ..image.replay_brokers import FENCE, UNFENCE
 from ..log.snapshot import broker_record
@@ -38,7 +43,7 @@ def bootstrap_records(config: ServerConfig, formatted: Sequence[Message] = ()) -
     leader replicas, ``min.insync.replicas`` is a cluster-wide config, so that brokers' files can't differ (KIP-966,
     ConfigurationControlManager.maybeGenerateElrSafetyRecords).
     """
-    records = list(formatted) or [FeatureLevelRecord(name, level) for name, level in BOOTSTRAP_FEATURES.items()]
+    records = list(formatted) or feature_records(BOOTSTRAP_FEATURES)
     levels = {record.name: record.feature_level for record in records if isinstance(record, FeatureLevelRecord)}
     if levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
         minimum = str(config.get_int("min.insync.replicas"))

@@ -8,8 +8,10 @@ it serves. Kafka itself can open a directory without the others, and its tools c
 
 from collections.abc import Mapping
 
+from odradek.protocol.apis.metadata_versions import default_levels, level_name
 from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
+    FeatureLevelRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
@@ -62,16 +64,45 @@ SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
 UNSERVED_FEATURES = ("share.version", "streams.version")
 """Features of Kafka that this broker does not serve yet: it does not announce them, and finalises no level of them."""
 
-BOOTSTRAP_METADATA_VERSION = 30
-"""4.3-IV0. Apache Kafka 4.3 can still take over a new directory; a raised level can't be lowered again."""
+BOOTSTRAP_METADATA_VERSION = LATEST_METADATA_VERSION
+FORMER_METADATA_VERSION = 30
+"""4.3-IV0, the last level of Kafka 4.3. An earlier Kafka can't use a directory of a later level, and reads no level in
+the first checkpoint, where 4.4 has it."""
 
-BOOTSTRAP_FEATURES: dict[str, int] = {
-    METADATA_VERSION: BOOTSTRAP_METADATA_VERSION,
-    ELIGIBLE_LEADER_REPLICAS_VERSION: 1,
-    GROUP_VERSION: LATEST_GROUP_VERSION,
-    TRANSACTION_VERSION: LATEST_TRANSACTION_VERSION,
-}
-"""The levels that a new directory finalises. kraft.version is not a metadata record: it is in the first checkpoint."""
+
+def default_features(metadata_version: int) -> dict[str, int]:
+    """Feature -> the level that a new directory finalises at this metadata.version, which is the first entry.
+
+    Only features in SUPPORTED_FEATURES, at most at their levels there. kraft.version is not a metadata record: it is in
+    the first checkpoint.
+    """
+    assert MINIMUM_METADATA_VERSION <= metadata_version <= LATEST_METADATA_VERSION
+    by_default = sorted(default_levels(metadata_version).items())
+    served = {
+        name: min(level, SUPPORTED_FEATURES[name][1])
+        for name, level in by_default
+        if name in SUPPORTED_FEATURES and name != KRAFT_VERSION
+    }
+    return {METADATA_VERSION: metadata_version} | {name: level for name, level in served.items() if level}
+
+
+BOOTSTRAP_FEATURES = default_features(BOOTSTRAP_METADATA_VERSION)
+"""The levels that a new directory finalises."""
+
+
+def feature_records(features: Mapping[str, int]) -> list[Message]:
+    """The records of feature levels: metadata.version first, then the others by name. A level of 0 has no record."""
+    names = [METADATA_VERSION, *sorted(features.keys() - {METADATA_VERSION})]
+    return [FeatureLevelRecord(name, features[name]) for name in names if features[name]]
+
+
+def no_way_back(level: int) -> str:
+    """One line about a level of metadata.version above that of Kafka 4.3."""
+    name = level_name(level)
+    return (
+        f"metadata.version is {level} ({name}): Apache Kafka before {name.partition('-')[0]} can't use this directory,"
+        " and the level can't be lowered"
+    )
 
 
 def levels_problem(levels: Mapping[str, int]) -> str | None:

@@ -1,16 +1,18 @@
 """The files of a new ``__cluster_metadata-0`` besides its log: the first checkpoint and quorum-state.
 
-Pure. The checkpoint holds no metadata: a control batch of header, kraft.version and voters, then one with the footer.
-With it, a real Kafka starts on the directory with ``controller.quorum.voters`` and with
-``controller.quorum.bootstrap.servers``. Source: Kafka's Formatter, RecordsSnapshotWriter, QuorumStateData, KIP-853.
+Pure. The checkpoint has a control batch of header, kraft.version and voters, the records that the first leader writes
+into the log (as since Kafka 4.4), and a control batch with the footer. With the voters, a real Kafka starts on the
+directory with ``controller.quorum.voters`` and with ``controller.quorum.bootstrap.servers``. Source: Kafka's Formatter,
+RecordsSnapshotWriter, QuorumStateData, KIP-853.
 """
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from odradek.protocol.codec import decode, encode
+from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages.snapshots import (
     KRaftVersionRecord,
     LeaderChangeMessage,
@@ -18,8 +20,9 @@ from odradek.protocol.messages.snapshots import (
     SnapshotHeaderRecord,
     VotersRecord,
 )
-from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.messages.structure import ZERO_UUID, Message
 from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.control import ControlRecordType, control_record_type, encode_control_batch
 from odradek.protocol.records.record import iterate_records
 
@@ -30,23 +33,42 @@ MAX_INT32 = 2**31 - 1
 NO_VOTE = -1
 
 
-def bootstrap_checkpoint(node_id: int, directory_id: bytes, endpoint: tuple[str, str, int], now_ms: int) -> bytes:
-    """The first checkpoint: this node is the only voter, reached at ``endpoint`` (listener, host, port)."""
-    voter = VotersRecord.Voter(
-        node_id,
-        directory_id,
-        [VotersRecord.Endpoint(*endpoint)],
-        VotersRecord.KRaftVersionFeature(0, LATEST_KRAFT_VERSION),
-    )
-    head = [
-        (ControlRecordType.SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(last_contained_log_timestamp=now_ms), 0)),
-        (ControlRecordType.KRAFT_VERSION, encode(KRaftVersionRecord(0, LATEST_KRAFT_VERSION), 0)),
-        (ControlRecordType.KRAFT_VOTERS, encode(VotersRecord(0, [voter]), 0)),
-    ]
+def bootstrap_checkpoint(
+    node_id: int,
+    directory_id: bytes,
+    endpoint: tuple[str, str, int] | None,
+    now_ms: int,
+    records: Sequence[Message] = (),
+) -> bytes:
+    """The first checkpoint: this node is the only voter, reached at ``endpoint`` (listener, host, port). None: the
+    directory names no voters, since the configuration does. ``records``: for the first leader, all in version 0.
+    """
+    head = [(ControlRecordType.SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(last_contained_log_timestamp=now_ms), 0))]
+    if endpoint is not None:
+        voter = VotersRecord.Voter(
+            node_id,
+            directory_id,
+            [VotersRecord.Endpoint(*endpoint)],
+            VotersRecord.KRaftVersionFeature(0, LATEST_KRAFT_VERSION),
+        )
+        head.append((ControlRecordType.KRAFT_VERSION, encode(KRaftVersionRecord(0, LATEST_KRAFT_VERSION), 0)))
+        head.append((ControlRecordType.KRAFT_VOTERS, encode(VotersRecord(0, [voter]), 0)))
+    return snapshot_of(head, records, now_ms)
+
+
+def snapshot_of(head: Sequence[tuple[ControlRecordType, bytes]], records: Sequence[Message], now_ms: int) -> bytes:
+    """The bytes of a snapshot with these control records and metadata records, which are written in version 0."""
+    batches = [encode_control_batch(head, timestamp=now_ms, base_offset=0, partition_leader_epoch=0)]
+    after = len(head)
+    if records:
+        builder = BatchBuilder(base_offset=after, partition_leader_epoch=0)
+        for record in records:
+            builder.append(now_ms, None, encode_record(record, 0))
+        after = builder.last_offset + 1
+        batches.append(builder.build())
     foot = [(ControlRecordType.SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0))]
-    return encode_control_batch(head, timestamp=now_ms, base_offset=0, partition_leader_epoch=0) + encode_control_batch(
-        foot, timestamp=now_ms, base_offset=len(head), partition_leader_epoch=0
-    )
+    batches.append(encode_control_batch(foot, timestamp=now_ms, base_offset=after, partition_leader_epoch=0))
+    return b"".join(batches)
 
 
 def leader_change_batch(node_id: int, epoch: int, base_offset: int, now_ms: int) -> bytes:

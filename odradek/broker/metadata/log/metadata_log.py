@@ -57,6 +57,8 @@ RECORDS_A_STEP = 32
 """The number of records encoded in one step: 10 us each."""
 SNAPSHOT_HEADER_BYTES = 4096
 """Larger than the first batch of a snapshot: header, kraft.version, voters."""
+BOOTSTRAP_FILE = "bootstrap.checkpoint"
+"""What a Kafka before 4.4 formats a directory with."""
 FIRST_SNAPSHOT = SnapshotId(0, 0)
 """``Snapshots.BOOTSTRAP_SNAPSHOT_ID``: what the directory was formatted with."""
 
@@ -119,11 +121,13 @@ class MetadataLog:
         voter_endpoint: tuple[str, str, int] | None,
         config: ServerConfig,
         now_ms: int,
+        first_records: Sequence[Message] = (),
     ) -> Self:
         """Opens the log. Formats the partition if it does not exist.
 
-        ``voter_endpoint``: listener, host and port of this node as the only voter, None for an observer. Raises
-        MetadataLogError for damage that would lose committed records, KafkaError, OSError, ValueError.
+        ``voter_endpoint``: listener, host and port of this node as the only voter, None for an observer.
+        ``first_records``: those that the first checkpoint of a new log gets, unless the directory was formatted with
+        others. Raises MetadataLogError for damage that would lose committed records, KafkaError, OSError, ValueError.
         """
         assert directory.meta is not None, "meta.properties comes first"
         files = directory.files
@@ -158,9 +162,9 @@ class MetadataLog:
             )
         is_new = not log.log_end_offset and not snapshots.ids and not files.exists(path / QUORUM_STATE)
         if voter_endpoint is not None and is_new:
-            snapshots.write(
-                FIRST_SNAPSHOT, [bootstrap_checkpoint(node_id, directory.meta.directory_id, voter_endpoint, now_ms)]
-            )
+            records = () if files.exists(directory.path / BOOTSTRAP_FILE) else first_records
+            checkpoint = bootstrap_checkpoint(node_id, directory.meta.directory_id, voter_endpoint, now_ms, records)
+            snapshots.write(FIRST_SNAPSHOT, [checkpoint])
             snapshots.add(FIRST_SNAPSHOT)
         latest = snapshots.latest
         if latest is not None and latest.end_offset > log.log_end_offset:
@@ -303,7 +307,7 @@ class MetadataLog:
             found = snapshot_records(self._snapshots.read(FIRST_SNAPSHOT), self._snapshots.path(FIRST_SNAPSHOT))
             if found:
                 return [record.message for record in found]
-        path = self._log.directory.parent / "bootstrap.checkpoint"
+        path = self._log.directory.parent / BOOTSTRAP_FILE
         if not self._files.exists(path):
             return []
         return [record.message for record in plain_records(self._files.read_file(path), path)]

@@ -11,8 +11,9 @@ Source: QuorumController.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from odradek.protocol.common.steps import Steps, run_to_end
@@ -23,6 +24,7 @@ from odradek.storage.files.meta_properties import uuid_text
 
 from ...config.errors import ConfigError
 from ...config.server_config import ServerConfig
+from ..image.features import BOOTSTRAP_FEATURES, feature_records
 from ..image.image import MetadataDelta, MetadataImage, problem_of
 from ..image.replay import replay
 from ..log.voter_log import VoterLog
@@ -87,8 +89,9 @@ class MetadataService(PublishedMetadata):
         now_ms: int,
         random_uuid: Callable[[], bytes],
         cluster_id: str | None = None,
+        features: Mapping[str, int] = MappingProxyType(BOOTSTRAP_FEATURES),
     ) -> "MetadataService":
-        """Opens ``__cluster_metadata-0`` and loads the image. Formats a new directory.
+        """Opens ``__cluster_metadata-0`` and loads the image. Formats a new directory, with the levels of ``features``.
 
         ``cluster_id``: for a new directory; any text, as in Kafka's StorageTool; None for a random id. A formatted
         directory keeps its own, as with Apache Kafka's image. ``directory_id``: the id of this directory. Raises
@@ -106,7 +109,8 @@ class MetadataService(PublishedMetadata):
                     f"start with --override node.id={meta.node_id} to serve this directory"
                 ]
             )
-        log = VoterLog.open(directory, config.node_id, controller_endpoint(config), config, now_ms)
+        endpoint, records = controller_endpoint(config), feature_records(features)
+        log = VoterLog.open(directory, config.node_id, endpoint, config, now_ms, records)
         service = cls(log, config, meta.cluster_id, directory_id, now_ms)
         service._load()
         return service
