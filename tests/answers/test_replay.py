@@ -11,7 +11,7 @@ from answers.record import RECORDED
 from answers.replay import Replay
 from parity.two_brokers import KAFKA_KEYS
 from support.brokers.our_broker import OurBroker
-from support.kafka.java import KAFKA_VERSION, TABLE_VERSION
+from support.kafka.java import KAFKA_VERSION
 from support.kafka.real_kafka import RealKafka
 from support.pages import blocks
 from support.pipeline.wheel import ROOT
@@ -36,7 +36,7 @@ def test_our_broker_answers_as_kafka_did(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", PATHS, ids=name_of)
 def test_kafka_answers_as_it_did(path: Path, tmp_path: Path) -> None:
     answers = read(path)
-    assert answers.kafka in (KAFKA_VERSION, TABLE_VERSION), "make record"
+    assert answers.kafka == KAFKA_VERSION, "make record"
     kafka = RealKafka(tmp_path, {**KAFKA_KEYS, **answers.configs}, version=answers.kafka)
     with kafka, Replay(kafka.port, answers.clients) as replay:
         found = replay.differences(answers)
