@@ -11,23 +11,15 @@ import random
 
 import pytest
 
-from parity import random_members
 from parity.random_consumers import RandomConsumers
 from parity.random_members import RandomMembers
 from parity.random_transactions import RandomTransactions
 from parity.seeds import live_on, replay
-from parity.side import same
 from parity.two_brokers import TwoBrokers
 
-pytestmark = [pytest.mark.java, pytest.mark.usefixtures("topics")]
+pytestmark = [pytest.mark.java, pytest.mark.usefixtures("members_topic", "consumers_topic")]
 
 TURNS = 150
-
-
-@pytest.fixture(scope="module")
-def topics(both: TwoBrokers, consumers_topic: None) -> None:
-    """The topics that random members of both kinds of groups read."""
-    same(both, lambda side: side.topic(random_members.TOPIC, 2))
 
 
 def live(both: TwoBrokers, seed: int) -> int:

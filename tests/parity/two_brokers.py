@@ -27,6 +27,7 @@ SAME_KEYS = {
     "transaction.state.log.num.partitions": "3",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
     "group.consumer.assignment.interval.ms": "0",  # else answers depend on the time between requests
+    "group.consumer.assignor.offload.enable": "false",  # else Kafka answers a heartbeat before its assignor has ended
     "auto.create.topics.enable": "false",
     "offsets.retention.check.interval.ms": "2147483647",  # each broker would remove empty groups at its own time
     "log.retention.ms": "-1",  # the records are from 2023: each broker would delete them at its own time
@@ -39,7 +40,6 @@ KAFKA_KEYS = {
     "num.io.threads": "1",
     "group.coordinator.threads": "1",
     "group.coordinator.append.linger.ms": "0",
-    "group.consumer.assignor.offload.enable": "false",  # of 4.4: else a heartbeat answers before the assignor has ended
 }
 
 

@@ -274,7 +274,7 @@ def _resource(
 ) -> Iterator[DescribedConfig]:
     """The entries of a topic or a group: its own setting, then the sources of the matching server key."""
     for name, definition in table.items():
-        if definition.internal and name not in overrides:
+        if definition.internal and name not in overrides and not _is_set(layers, definition, source):
             continue
         value = format_value(values[name])
         synonyms: tuple[Synonym, ...] = ()
@@ -286,6 +286,12 @@ def _resource(
         if name in overrides:
             synonyms = (Synonym(name, value, source), *synonyms)
         yield _entry(definition, value, synonyms)
+
+
+def _is_set(layers: BrokerLayers, definition: KeyDefinition, source: ConfigSource) -> bool:
+    """Whether a broker sets the value of a group's internal key: Kafka then lists the key for every group."""
+    layered = (layers.cluster, layers.broker, layers.server.originals)
+    return source is ConfigSource.DYNAMIC_GROUP_CONFIG and any(definition.server_key in layer for layer in layered)
 
 
 def describe_client_metrics(overrides: Mapping[str, str]) -> list[DescribedConfig]:

@@ -36,12 +36,14 @@ STATIC = {
     "num.partitions": " 3 ",
     "unstable.api.versions.enable": "true",
     "metric.reporters": "",
+    "group.streams.acceptable.recovery.lag": "9",  # internal: groups list their key for it only then
 }
 CLUSTER = {
     "log.retention.ms": "7200000",
     "message.max.bytes": "2000000",
     "max.decompressed.message.bytes": "4000000",
     "errors.deadletterqueue.topic.name.prefix": "",
+    "group.consumer.assignor.offload.enable": "false",
     "leader.replication.throttled.rate": "5",
     # Kafka sets this one itself if the feature eligible.leader.replicas.version is enabled (KIP-966).
     "min.insync.replicas": "1",
