@@ -123,8 +123,11 @@ def identity_violations(log_dir: Path, first: Path) -> Iterator[str]:
 
 
 def _files(directory: Path) -> list[Path]:
-    """The latest snapshot, followed by the segments."""
+    """The latest snapshot, followed by the segments. The records of the first checkpoint don't count: the first leader
+    writes them into the log.
+    """
     checkpoints = sorted(path for path in directory.iterdir() if CHECKPOINT.fullmatch(path.name))
+    checkpoints = [path for path in checkpoints if path.name != FIRST_CHECKPOINT]
     return [*checkpoints[-1:], *sorted(directory.glob("*.log"))]
 
 

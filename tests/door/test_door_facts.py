@@ -119,15 +119,19 @@ def test_the_text_files_are_as_kafka_has_them(small: Path, name: str) -> None:
 
 
 def test_the_first_checkpoint_is_what_storage_tool_writes(small: Path) -> None:
-    """``StorageTool format --standalone`` writes a control batch of header, kraft.version and voter, then a footer."""
+    """``StorageTool format --standalone`` writes a control batch of header, kraft.version and voter, the levels of
+    features, then a footer.
+    """
     path = small / METADATA / FIRST_CHECKPOINT
     data = path.read_bytes()
     assert path.stat().st_mode & 0o222 == 0
     headers = list(iterate_headers(data))
     assert [(h.base_offset, h.records_count, h.attributes, h.partition_leader_epoch) for _, h in headers] == [
         (0, 3, 0x20, 0),
-        (3, 1, 0x20, 0),
+        (3, 4, 0, 0),
+        (7, 1, 0x20, 0),
     ]
+    headers = [(position, header) for position, header in headers if header.is_control]
     records = [record for position, header in headers for record in iterate_records(data, header, position)]
     assert [(record.key or b"").hex() for record in records] == ["00000003", "00000005", "00000006", "00000004"]
     directory_id = read_directory_id(small)
