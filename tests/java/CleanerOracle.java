@@ -95,6 +95,7 @@ public final class CleanerOracle {
                 .put("recordsRead", result.getValue().messagesRead())
                 .put("recordsKept", result.getValue().messagesWritten());
         } finally {
+            log.activeSegment().onBecomeInactiveSegment();  // Kafka before 4.4 trimmed its indexes in close(), as ours does
             log.close();
         }
     }

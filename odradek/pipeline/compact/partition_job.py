@@ -119,7 +119,7 @@ def _clean_until_unchanged(task: CompactionTask, files: Files, outcome: Partitio
             return
         offsets = _range(task, facts, cleaned_up_to)
         if not outcome.rounds:
-            outcome.first_dirty_offset, outcome.first_uncleanable_offset = offsets
+            outcome.first_dirty_offset, outcome.first_uncleanable_offset, _ = offsets
         if offsets.first_uncleanable_offset <= facts.segments[0].base_offset:
             outcome.cleaned_up_to = offsets.first_dirty_offset
             return
@@ -174,6 +174,7 @@ def _range(task: CompactionTask, facts: PartitionFacts, cleaned_up_to: int | Non
         last_stable_offset=stable,
         min_compaction_lag_ms=task.config.min_compaction_lag_ms,
         now_ms=task.now_ms,
+        high_watermark=task.high_watermark,
     )
 
 

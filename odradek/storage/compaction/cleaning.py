@@ -124,7 +124,7 @@ class PartitionCleaner:
             self._now_ms,
             self._config.delete_retention_ms,
             self._steps,
-            offsets.first_uncleanable_offset,
+            offsets.high_watermark,
             facts.last_records,
             first_dirty_offset=offsets.first_dirty_offset,
         )

@@ -21,11 +21,12 @@ class SegmentInfo(NamedTuple):
 
 class CleanableRange(NamedTuple):
     """Offsets `[first_dirty, first_uncleanable)` are not cleaned yet and may be cleaned. Both are segment boundaries or
-    the log's start.
+    the log's start. `high_watermark`: of the log when the range was taken.
     """
 
     first_dirty_offset: int
     first_uncleanable_offset: int
+    high_watermark: int = -1
 
 
 def first_dirty_offset(cleaned_up_to: int | None, log_start_offset: int, log_end_offset: int) -> tuple[int, str | None]:
@@ -52,9 +53,11 @@ def cleanable_range(
     last_stable_offset: int,
     min_compaction_lag_ms: int,
     now_ms: int,
+    high_watermark: int | None = None,
 ) -> CleanableRange:
     """The range of a round: not the active (last) segment, nothing from the last stable offset on, nothing younger than
     min.compaction.lag.ms. `cleaned_up_to` is the cleaner's checkpoint; it is ignored if it lies outside the log.
+    Without `high_watermark` it is the log's end.
     """
     first_dirty, _ = first_dirty_offset(cleaned_up_to, log_start_offset, log_end_offset)
     bounds = [last_stable_offset, segments[-1].base_offset]
@@ -65,7 +68,8 @@ def cleanable_range(
                 bounds.append(segment.base_offset)
                 break
     uncleanable = max(first_dirty, min(bounds))
-    return CleanableRange(first_dirty, segments[_slot_of(segments, uncleanable)].base_offset)
+    end = log_end_offset if high_watermark is None else high_watermark
+    return CleanableRange(first_dirty, segments[_slot_of(segments, uncleanable)].base_offset, end)
 
 
 def _slot_of(segments: Sequence[SegmentInfo], offset: int) -> int:

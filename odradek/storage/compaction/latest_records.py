@@ -80,7 +80,7 @@ def _build(
     limit: KeyLimit,
 ) -> list[KeyRange]:
     """Fills the map. Returns the ranges of keys that did not fit."""
-    start, end = offsets
+    start, end, _ = offsets
     left_out: list[KeyRange] = []
     if start >= end:
         offset_map.advance_to(end - 1)  # nothing is dirty: the round only removes tombstones whose horizon has passed

@@ -191,6 +191,7 @@ def range_of(log: Log, segments: list[SegmentInfo], cleaned_up_to: int | None, n
         last_stable_offset=min(log.last_stable_offset, log.offsets.synced_offset),
         min_compaction_lag_ms=log.config.min_compaction_lag_ms,
         now_ms=now_ms,
+        high_watermark=log.high_watermark,
     )
 
 

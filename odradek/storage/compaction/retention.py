@@ -3,7 +3,7 @@
 Pure. A rebuilt batch has the original's offsets, sequences, producer fields, leader epoch, timestamp type and
 compression type. A batch with a tombstone, or a marker whose data is gone, gets a delete horizon once. The steps that
 decode records are passed in (record_steps.py). Source: Kafka's Cleaner.cleanInto, MemoryRecords.filterTo; KIP-534;
-KAFKA-17076 (a round's last batch stays).
+KAFKA-17076 (the last batch of a log stays).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,8 +41,8 @@ class Round:
     now_ms: int
     delete_retention_ms: int
     steps: RecordSteps
-    upper_bound_offset: int
-    """The first offset that this round does not clean. The batch before it stays, at least as a header."""
+    high_watermark: int
+    """Of the log. The batch that ends there stays, at least as a header: it keeps the end of the log."""
     last_records: Mapping[int, LastRecord]
     first_dirty_offset: int = 0
     transactions: CleanedTransactions = field(default_factory=CleanedTransactions)
@@ -147,7 +147,7 @@ def _without_records(round_: Round, chunk: BatchChunk, index: int, records: int)
     """The bare header of a batch that keeps no record, or None if it need not stay. If it stays, adds `records` to the
     number of records read.
     """
-    if not chunk.has_producer_id(index) and chunk.next_offset(index) != round_.upper_bound_offset:
+    if not chunk.has_producer_id(index) and chunk.next_offset(index) != round_.high_watermark:
         return None  # the usual case, without reading the header
     header = chunk.headers[index]
     if not _keeps_header(round_, header):
@@ -158,8 +158,8 @@ def _without_records(round_: Round, chunk: BatchChunk, index: int, records: int)
 
 
 def _keeps_header(round_: Round, header: BatchHeader) -> bool:
-    """Whether a batch without records stays as a header: it has a producer's last sequence, or ends the round."""
-    if header.next_offset == round_.upper_bound_offset:
+    """Whether a batch without records stays as a header: it has a producer's last sequence, or ends the log."""
+    if header.next_offset == round_.high_watermark:
         return True
     last = round_.last_records.get(header.producer_id)
     if last is None:

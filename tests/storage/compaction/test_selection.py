@@ -101,7 +101,7 @@ def test_a_range_never_leaves_the_log_nor_reaches_what_must_stay(seed: int) -> N
     start = rng.randrange(end + 1)
     stable = rng.randrange(start, end + 1)
     lag_ms, now_ms = rng.choice((0, 30)), 100
-    first_dirty, uncleanable = cleanable_range(
+    first_dirty, uncleanable, _ = cleanable_range(
         facts,
         cleaned_up_to=rng.choice((None, rng.randrange(end + 5))),
         log_start_offset=start,

@@ -136,6 +136,7 @@ def _clean_files(
         last_stable_offset=min(bound for bound in bounds if bound is not None),
         min_compaction_lag_ms=config.min_compaction_lag_ms,
         now_ms=order.now_ms,
+        high_watermark=order.high_watermark,
     )
     cleaner = PartitionCleaner(
         files, directory, config, order.now_ms, buffer_bytes=max(order.buffer_bytes, 4096), steps=steps
