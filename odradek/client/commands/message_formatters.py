@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Mapping
 
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.names.transaction_states import transaction_state_name
 
 from ..types import TIMESTAMP_TYPE_NAMES, ConsumerRecord
 from .deserializers import DeserializationError
@@ -70,9 +71,12 @@ def _internal(types: Mapping[int, str]) -> Formatter:
         if not low <= version <= high:
             return "unknown"
         try:
-            return document(decode(kind_of_message, version, data, VERSION_BYTES)[0], version)
+            found = document(decode(kind_of_message, version, data, VERSION_BYTES)[0], version)
         except ProtocolError as error:
             raise DeserializationError(f"a malformed {class_name}: {error}") from None
+        if class_name == "TransactionLogValue":
+            found["transactionStatus"] = transaction_state_name(found["transactionStatus"])
+        return found
 
     def line(record: ConsumerRecord) -> bytes:
         kind = -1 if record.key is None else _int16(record.key)

@@ -41,3 +41,9 @@ BY_LABEL = {state.label: state for state in TransactionState}
 """State by the name that a filter of ListTransactions uses."""
 BY_NUMBER = {int(state): state for state in TransactionState}
 """State by the number that a record has."""
+
+
+def transaction_state_name(number: int) -> str | int:
+    """The name of the state in a record, as Kafka's tools print it; the number if no state has it."""
+    state = BY_NUMBER.get(number)
+    return number if state is None else state.label

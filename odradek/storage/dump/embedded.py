@@ -18,6 +18,8 @@ from odradek.protocol.messages.group_records import (
 )
 from odradek.protocol.messages.metadata_records import ConfigRecord, UserScramCredentialRecord
 from odradek.protocol.messages.structure import HIDDEN, is_secret_config
+from odradek.protocol.messages.transaction_records import TransactionLogValue
+from odradek.protocol.names.transaction_states import transaction_state_name
 from odradek.protocol.show.message_documents import Document, document
 
 from .decoders import Typed
@@ -37,6 +39,8 @@ def data_document(typed: Typed, *, deeper: bool) -> Document:
             found |= dict.fromkeys(SCRAM_SECRETS, HIDDEN)
         case ConfigRecord(name=name) if is_secret_config(name):
             found["value"] = HIDDEN
+        case TransactionLogValue(transaction_status=number):
+            found["transactionStatus"] = transaction_state_name(number)
         case GroupMetadataValue(protocol_type=kind) as group if kind == CONSUMER_PROTOCOL:
             for member, shown in zip(group.members, found["members"], strict=True):
                 _replace(shown, "subscription", member.subscription, ConsumerProtocolSubscription)

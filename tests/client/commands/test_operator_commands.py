@@ -164,10 +164,10 @@ def test_cluster(bootstrap: str, both: BothTools) -> None:
 @pytest.mark.java
 def test_features(bootstrap: str, both: BothTools) -> None:
     server = ("--bootstrap-server", bootstrap)
-    assert "4.3-IV0" in both.same("features", *server, "describe")
+    assert "4.4-IV2" in both.same("features", *server, "describe")
     for arguments in (
-        ("upgrade", "--feature", "metadata.version=30", "--dry-run"),
-        ("upgrade", "--metadata", "4.3-IV0"),
+        ("upgrade", "--feature", "metadata.version=33", "--dry-run"),
+        ("upgrade", "--metadata", "4.4-IV2"),
         ("upgrade", "--feature", "unknown.version=1"),
         ("upgrade", "--feature", "group.version=one"),
         ("upgrade",),
@@ -218,7 +218,7 @@ def test_the_controllers_themselves(tmp_path: Path, both: BothTools) -> None:
         controller = ("--bootstrap-controller", f"127.0.0.1:{kafka.controller_port}")
         assert both.same("cluster", "cluster-id", *controller).startswith("Cluster ID: ")
         assert "controller" in both.same("cluster", "list-endpoints", *controller)
-        assert "4.3-IV0" in both.same("features", *controller, "describe")
+        assert "4.4-IV2" in both.same("features", *controller, "describe")
         both.same("features", *controller, "disable", "--feature", "share.version")
         both.same("features", *controller, "upgrade", "--release-version", "4.3-IV0", "--dry-run")
         both.same("features", *controller, "downgrade", "--release-version", "4.2-IV1", "--dry-run")
