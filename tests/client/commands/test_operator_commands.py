@@ -15,7 +15,7 @@ from odradek.protocol.apis.metadata_versions import FEATURE_LEVELS, LEVELS
 from support.eventually import eventually
 from support.kafka.added_controller import AddedController
 from support.kafka.both_tools import BothTools, lines
-from support.kafka.java import TABLE_VERSION
+from support.kafka.java import FORMER_KAFKA_VERSION, TABLE_VERSION
 from support.kafka.real_kafka import RealKafka
 from support.kafka.tools import KafkaTools
 
@@ -29,7 +29,7 @@ def tools() -> Iterator[KafkaTools]:
 @pytest.fixture(scope="module")
 def older_tools() -> Iterator[KafkaTools]:
     """The tools of Kafka 4.3.1. Those of 4.4.0 print other lines about controllers."""
-    with KafkaTools() as tools:
+    with KafkaTools(FORMER_KAFKA_VERSION) as tools:
         yield tools
 
 
@@ -248,9 +248,10 @@ def test_a_controller_becomes_a_voter_and_is_removed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], older_tools: KafkaTools
 ) -> None:
     both = BothTools(older_tools, capfd)
-    with RealKafka(tmp_path / "first", {"controller.quorum.auto.join.enable": "false"}) as kafka:
+    configs = {"controller.quorum.auto.join.enable": "false"}
+    with RealKafka(tmp_path / "first", configs, version=FORMER_KAFKA_VERSION) as kafka:
         first = f"127.0.0.1:{kafka.controller_port}"
-        with AddedController(tmp_path / "second", 2, first) as second:
+        with AddedController(tmp_path / "second", 2, first, FORMER_KAFKA_VERSION) as second:
             quorum, server = "metadata-quorum", ("--bootstrap-server", kafka.bootstrap_servers)
             add = (*server, "--command-config", str(second.configuration), "add-controller")
             output = both.same(quorum, *add, "--dry-run")

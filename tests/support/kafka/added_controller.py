@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Self
 
+from support.kafka.java import KAFKA_VERSION
 from support.kafka.real_controllers import FAST
 from support.kafka.real_kafka import CLUSTER_ID, RealKafka
 
@@ -10,9 +11,9 @@ from support.kafka.real_kafka import CLUSTER_ID, RealKafka
 class AddedController(RealKafka):
     """One controller that is not a voter yet. ``port`` and ``controller_port`` are the same."""
 
-    def __init__(self, directory: Path, node_id: int, first: str) -> None:
+    def __init__(self, directory: Path, node_id: int, first: str, version: str = KAFKA_VERSION) -> None:
         """``first``: the address of a voter."""
-        super().__init__(directory, node_id=node_id, heap="96m")
+        super().__init__(directory, version=version, node_id=node_id, heap="96m")
         self.port = self.controller_port
         self._first = first
 
