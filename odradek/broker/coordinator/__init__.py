@@ -1,4 +1,4 @@
-"""The runtime of both coordinators: it appends records, sets timers, delivers replies and loads partitions. Shell.
+"""The runtime of the coordinators: it appends records, sets timers, delivers replies and loads partitions. Shell.
 
-The decisions are made in :mod:`..groups` and :mod:`..transactions`.
+The decisions are made in :mod:`..groups`, :mod:`..transactions` and :mod:`..share_state`.
 """

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 READ_BYTES = 1 << 20
 ACKS_LEADER = 1
-"""Appends without looking at the ISR. For ``__consumer_offsets``: with too few replicas in sync, requests time out."""
+"""Appends without looking at the ISR. For ``__consumer_offsets`` and ``__share_group_state``: with too few replicas in
+sync, requests time out."""
 ACKS_ALL = -1
 """Refuses an append if fewer than ``min.insync.replicas`` are in sync. For ``__transaction_state``, and for markers in
 all partitions except those of ``__consumer_offsets``."""
@@ -110,6 +111,10 @@ class PartitionLog:
             if not buffer:
                 return
             yield buffer
+
+    def delete_below(self, offset: int) -> None:
+        """Deletes the records below ``offset``, as DeleteRecords does. Raises KafkaError above the high watermark."""
+        self._partition.log.offsets.increment_log_start_offset(offset)
 
     def place_of(self, offset: int) -> str:
         """The path of the segment file that holds an offset."""

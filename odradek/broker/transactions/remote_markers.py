@@ -39,7 +39,8 @@ class MarkerQuestion(NamedTuple):
 class MarkerDialect:
     """Encodes marker orders of several transactions as one WriteTxnMarkers request, and takes its response apart."""
 
-    response_type = WriteTxnMarkersResponse
+    def together(self, question: MarkerQuestion) -> None:
+        """Any questions may be in one request."""
 
     def request(self, questions: list[MarkerQuestion]) -> WriteTxnMarkersRequest:
         """One WriteTxnMarkers request with an entry for each order."""

@@ -42,7 +42,8 @@ class MembershipQuestion(NamedTuple):
 class MembershipDialect:
     """Encodes questions about several transactions as one AddPartitionsToTxn request, and takes its response apart."""
 
-    response_type = AddPartitionsToTxnResponse
+    def together(self, question: MembershipQuestion) -> None:
+        """Any questions may be in one request."""
 
     def request(self, questions: list[MembershipQuestion]) -> AddPartitionsToTxnRequest:
         """One AddPartitionsToTxn request with an entry for each transaction."""

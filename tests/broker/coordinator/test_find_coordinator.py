@@ -49,7 +49,42 @@ def test_no_broker_that_listens_there() -> None:
     assert (answer.error_code, answer.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
 
 
-@pytest.mark.parametrize("key_type", [2, 9])
-def test_other_coordinators_are_refused(key_type: int) -> None:
-    answer = _find(6, messages.FindCoordinatorRequest(key_type=key_type, coordinator_keys=["k"]), [])
+def test_other_coordinators_are_refused() -> None:
+    answer = _find(6, messages.FindCoordinatorRequest(key_type=9, coordinator_keys=["k"]), [])
+    assert answer.coordinators[0].error_code == ErrorCode.INVALID_REQUEST
+
+
+TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+SHARE_KEYS = {
+    f"g:{TOPIC_ID}:0": True,
+    f"a:b:{TOPIC_ID}:-1": True,
+    f"g:{TOPIC_ID}:+1": True,
+    f"g:{TOPIC_ID}:1::": True,
+    f"g:{TOPIC_ID}==:1": True,
+    f"g:{TOPIC_ID}=:1": False,
+    f"g:{TOPIC_ID}A:1": False,
+    f"g:{TOPIC_ID[:-1]}*:1": False,
+    f"g:{TOPIC_ID[:-2]}:1": False,
+    f"g:{TOPIC_ID}:x": False,
+    f"g:{TOPIC_ID}: 1": False,
+    f"g:{TOPIC_ID}:2147483648": False,
+    f":{TOPIC_ID}:0": False,
+    f" :{TOPIC_ID}:0": False,
+    "g::1": False,
+    "g:1": False,
+    "g": False,
+    "": False,
+}
+"""Keys of share partitions, and whether Kafka 4.4.0 takes them."""
+
+
+@pytest.mark.parametrize("key", SHARE_KEYS)
+def test_the_keys_of_share_partitions(key: str) -> None:
+    answer = _find(6, messages.FindCoordinatorRequest(key_type=2, coordinator_keys=[key]), [])
+    error = ErrorCode.NONE if SHARE_KEYS[key] else ErrorCode.INVALID_REQUEST
+    assert [(found.key, found.error_code) for found in answer.coordinators] == [(key, error)]
+
+
+def test_older_versions_know_no_share_coordinators() -> None:
+    answer = _find(5, messages.FindCoordinatorRequest(key_type=2, coordinator_keys=[f"g:{TOPIC_ID}:0"]), [])
     assert answer.coordinators[0].error_code == ErrorCode.INVALID_REQUEST

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.coordinator.request_queue import QUESTIONS_MAX, RequestQueue
 from odradek.broker.transactions.effects import MarkerOrder
 from odradek.broker.transactions.remote_markers import MarkerDialect, MarkerQuestion
 from odradek.broker.transactions.remote_membership import MembershipDialect, MembershipQuestion
-from odradek.broker.transactions.request_queue import QUESTIONS_MAX, RequestQueue
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.transactions import (

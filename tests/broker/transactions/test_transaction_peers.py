@@ -255,7 +255,7 @@ async def test_bug_while_asking_is_an_unknown_error_and_the_next_question_gets_t
         for producer_id in (7, 8):
             peers.write_markers(THERE, marker(producer_id, answers.put_nowait, ("t", 1)))
         assert [await answers.next() for _ in range(2)] == [{("t", 1): ErrorCode.UNKNOWN_SERVER_ERROR}] * 2
-        assert "transaction-peers: 2 requests to another broker failed" in caplog.text
+        assert "coordinator-peers: 2 requests to another broker failed" in caplog.text
         peers.write_markers(THERE, marker(7, answers.put_nowait, ("t", 1)))
         assert await answers.next() == {("t", 1): ErrorCode.NONE}
         peers.close()
