@@ -5,3 +5,5 @@ TOPICS = ("orders", "hidden", "missing")
 LASTING_TRANSACTION = "buyer"
 """A transactional id with an open transaction."""
 GROUPS = ("readers", "others")
+SHARE_PARTITION = "shared:AAECAwQFBgcICQoLDA0ODw:0"
+"""The coordinator key of a share partition."""

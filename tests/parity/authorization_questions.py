@@ -27,6 +27,13 @@ from odradek.protocol.messages.offsets import DeleteRecordsRequest, ListOffsetsR
 from odradek.protocol.messages.quorum import DescribeQuorumRequest
 from odradek.protocol.messages.quotas import DescribeClientQuotasRequest
 from odradek.protocol.messages.security import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
+from odradek.protocol.messages.share_groups import (
+    DeleteShareGroupStateRequest,
+    InitializeShareGroupStateRequest,
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateSummaryRequest,
+    WriteShareGroupStateRequest,
+)
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import (
     CreatePartitionsRequest,
@@ -43,7 +50,7 @@ from odradek.protocol.messages.transactions import (
     InitProducerIdRequest,
     ListTransactionsRequest,
 )
-from parity.authorization_names import GROUPS, LASTING_TRANSACTION, TOPICS
+from parity.authorization_names import GROUPS, LASTING_TRANSACTION, SHARE_PARTITION, TOPICS
 from parity.authorization_of_clients import (
     add_voter,
     alter_quotas,
@@ -58,6 +65,16 @@ from parity.authorization_of_clients import (
     update_features,
 )
 from parity.authorization_of_configs import describe_configs, incremental, legacy, logger_level
+from parity.authorization_of_share_groups import (
+    acknowledgement_of_sharer,
+    alter_offsets_of_others,
+    alter_share_offsets,
+    delete_share_offsets,
+    describe_share_groups,
+    describe_share_offsets,
+    fetch_of_sharer,
+    heartbeat_of_sharer,
+)
 from parity.authorization_requests import (
     TRANSACTIONAL_ID,
     add_partitions,
@@ -68,6 +85,7 @@ from parity.authorization_requests import (
     offset_fetch,
     produce,
     reassignments,
+    share_state,
     txn_offset_commit,
     write_markers,
 )
@@ -165,6 +183,16 @@ QUESTIONS: tuple[Question, ...] = (
         6,
         _always(lambda: FindCoordinatorRequest(key_type=1, coordinator_keys=[TRANSACTIONAL_ID])),
     ),
+    Question(
+        "FindCoordinator of a share partition",
+        6,
+        _always(lambda: FindCoordinatorRequest(key_type=2, coordinator_keys=[SHARE_PARTITION, "shared"])),
+    ),
+    Question("InitializeShareGroupState", 0, share_state(InitializeShareGroupStateRequest)),
+    Question("ReadShareGroupState", 0, share_state(ReadShareGroupStateRequest)),
+    Question("WriteShareGroupState", 1, share_state(WriteShareGroupStateRequest)),
+    Question("DeleteShareGroupState", 0, share_state(DeleteShareGroupStateRequest)),
+    Question("ReadShareGroupStateSummary", 1, share_state(ReadShareGroupStateSummaryRequest)),
     Question(
         "JoinGroup",
         9,
@@ -373,4 +401,12 @@ QUESTIONS: tuple[Question, ...] = (
         ),
     ),
     Question("DescribeTopicPartitions of all", 0, _always(DescribeTopicPartitionsRequest)),
+    Question("ShareGroupHeartbeat", 1, heartbeat_of_sharer),
+    Question("ShareFetch", 2, fetch_of_sharer),
+    Question("ShareAcknowledge", 2, acknowledgement_of_sharer),
+    Question("ShareGroupDescribe", 1, describe_share_groups),
+    Question("DescribeShareGroupOffsets", 1, describe_share_offsets),
+    Question("AlterShareGroupOffsets", 0, alter_share_offsets),
+    Question("AlterShareGroupOffsets with a member", 0, alter_offsets_of_others),
+    Question("DeleteShareGroupOffsets", 0, delete_share_offsets),
 )

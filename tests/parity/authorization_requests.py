@@ -120,6 +120,12 @@ def write_markers(_: dict[str, bytes]) -> Message:
     return WriteTxnMarkersRequest([marker])
 
 
+def share_state(request: type[Any]) -> Any:
+    """One of the requests about the state of share partitions, for a topic that does not exist."""
+    topic = next(kind for name, kind in vars(request).items() if name.endswith(("StateData", "SummaryData")))
+    return lambda _: request("shared", [topic(bytes(range(16)), [request.PartitionData(0)])])
+
+
 def add_partitions(version: int) -> Message:
     topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
     topics = [topic(name, [0]) for name in TOPICS[:2]]

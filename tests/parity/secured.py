@@ -21,6 +21,7 @@ from odradek.protocol.messages import message_class
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest
 from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.messages.quorum import UpdateFeaturesRequest
 from odradek.protocol.messages.security import (
     CreateAclsRequest,
     CreateDelegationTokenRequest,
@@ -33,7 +34,8 @@ from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest, InitProducerIdRequest
 from odradek.protocol.security.acl import CLUSTER_NAME, Acl, AclOperation, AclPermission, AclResourceType, PatternType
 from odradek.protocol.show.message_documents import document
-from parity.authorization_names import GROUPS, LASTING_TRANSACTION, TOPICS
+from parity.authorization_names import GROUPS, LASTING_TRANSACTION, SHARE_PARTITION, TOPICS
+from parity.authorization_of_share_groups import joining_member, spare_offset
 from parity.authorization_questions import QUESTIONS, Question
 from parity.authorization_requests import TRANSACTIONAL_ID
 from parity.world import comparable
@@ -54,6 +56,8 @@ AUTHORIZER_KEYS = {
 LASTING_MS = 36_000_000
 """The timeout of the member and the transaction that are created once for all requests."""
 LASTING_KEYS = {
+    "group.share.max.session.timeout.ms": str(LASTING_MS),
+    "group.share.session.timeout.ms": str(LASTING_MS),
     "group.consumer.max.session.timeout.ms": str(LASTING_MS),
     "group.consumer.session.timeout.ms": str(LASTING_MS),
     "transaction.max.timeout.ms": str(LASTING_MS),
@@ -217,10 +221,14 @@ class Secured:
             for kind in OPERATIONS
         ]
         broker = Acl(CLUSTER, CLUSTER_NAME, PatternType.LITERAL, ANYBODY, THE_BROKER, AclOperation.ALL, ALLOW)
-        self.create_acls([*everything, broker])
+        # A real Kafka's group coordinator asks for the ends of partitions as a client of its own broker.
+        ends = Acl(TOPIC, "*", PatternType.LITERAL, ANYBODY, THE_BROKER, AclOperation.DESCRIBE, ALLOW)
+        self.create_acls([*everything, broker, ends])
+        share = UpdateFeaturesRequest.FeatureUpdateKey("share.version", 1)
+        self.ask(UpdateFeaturesRequest(30_000, [share]), 2)
         topics = [CreateTopicsRequest.CreatableTopic(name, 2, 1) for name in TOPICS[:2]]
         self.ask(CreateTopicsRequest(topics, 30_000), 7)
-        for key_type, key in ((0, GROUPS[0]), (0, GROUPS[1]), (1, TRANSACTIONAL_ID)):
+        for key_type, key in ((0, GROUPS[0]), (0, GROUPS[1]), (1, TRANSACTIONAL_ID), (2, SHARE_PARTITION)):
             asked = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
             eventually(f"{key} has a coordinator", partial(self._found, asked))
         eventually("the topics are led", self._learn_topics)
@@ -258,6 +266,8 @@ class Secured:
             topic_partitions=[],
         )
         eventually("the group has a member", lambda: not self.ask(member, 1).error_code)
+        eventually("the share group has a member with partitions", self._shares)
+        eventually("a share group has an offset", lambda: not self._problem(self.ask(spare_offset(), 0)))
         begun = eventually("a transaction begins", self._begun)
         topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name, [0]) for name in TOPICS[:2]]
         added = AddPartitionsToTxnRequest(
@@ -267,6 +277,13 @@ class Secured:
             v3_and_below_topics=topics,
         )
         eventually("the transaction has partitions", lambda: self._added(added))
+
+    def _shares(self) -> bool:
+        answer = self.ask(joining_member(), 1)
+        return bool(answer.assignment and len(answer.assignment.topic_partitions) == 2)
+
+    def _problem(self, answer: Any) -> int:
+        return int(answer.error_code or answer.responses[0].partitions[0].error_code)
 
     def _begun(self) -> Any:
         answer = self.ask(InitProducerIdRequest(LASTING_TRANSACTION, LASTING_MS), 4)
@@ -306,6 +323,9 @@ def cases() -> Iterator[tuple[str, list[Acl]]]:
     yield "everything", everything_allowed()
     yield "deletion of a topic that is missing", [of_user(TOPIC, AclOperation.DELETE, name="missing")]
     yield "only sight of a group with a member", [of_user(GROUP, AclOperation.DESCRIBE, name="modern")]
+    # Its topics too: otherwise the description ends before the operations.
+    sight = [of_user(GROUP, AclOperation.DESCRIBE, name="sharing"), of_user(TOPIC, AclOperation.DESCRIBE)]
+    yield "only sight of a share group with a member", sight
     for kind, operations in OPERATIONS.items():
         for operation in operations:
             yield f"only {operation.name} of {kind.name}", [of_user(kind, operation)]

@@ -24,8 +24,8 @@ from support.kafka.real_kafka import RealKafka
 CLIENTS = {
     user: {"address": address, "user": user, "password": "a"} for address, user in ((ADMIN, "admin"), *USERS.items())
 }
-RANDOM_SETS = 26
-"""These sets make 2,054 requests."""
+RANDOM_SETS = 30
+"""These sets make 2,210 requests."""
 pytestmark = pytest.mark.java
 
 

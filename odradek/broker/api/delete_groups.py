@@ -1,22 +1,24 @@
-"""DeleteGroups (42): deletes empty groups with their offsets.
+"""DeleteGroups (42): deletes empty groups with their offsets, and share groups with their stored state.
 
 Versions: 0 to 3. 2: flexible. 3: an error message for each group; it is null for the errors below.
 Errors of each group: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, COORDINATOR_LOAD_IN_PROGRESS,
-NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, and those of share coordinators. A share group is deleted after the state of
+all its share partitions.
 Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupGroupShard.deleteGroups``.
 """
 
 from collections.abc import Callable, Iterator
 
 from odradek.protocol.apis.api_keys import ApiKey
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
 
 from ..dispatch.request import RequestContext
 from ..groups.core import GroupCore
 from ..groups.describe import delete_group
 from ..groups.effects import GroupEffects
-from .parts import GroupParts
+from ..share_state.persister import SharePartitionKey
+from .parts import GroupParts, ShareParts
 
 API_KEY = ApiKey.DELETE_GROUPS
 
@@ -24,7 +26,7 @@ DeletableGroupResult = DeleteGroupsResponse.DeletableGroupResult
 
 
 def handle(
-    broker: GroupParts,
+    broker: ShareParts,
     request: DeleteGroupsRequest,
     context: RequestContext,
     reply: Callable[[DeleteGroupsResponse], None],
@@ -41,7 +43,10 @@ def handle(
     if not group_ids:
         reply(DeleteGroupsResponse())
     for group_id in group_ids:
-        yield from _delete(broker, group_id, context.now_ms, collect)
+        if _is_share_group(broker, group_id):
+            _delete_share_group(broker, group_id, context.now_ms, collect)
+        else:
+            yield from _delete(broker, group_id, context.now_ms, collect)
         yield None
 
 
@@ -69,3 +74,52 @@ def _delete(
         goes_on = False
         broker.group_coordinator.write(group_id, now_ms, delete, collect, refused)
         yield None
+
+
+def _is_share_group(broker: GroupParts, group_id: str) -> bool:
+    try:
+        return group_id in broker.group_coordinator.shard_of(group_id).core.groups.share
+    except KafkaError:
+        return False
+
+
+def _delete_share_group(
+    broker: ShareParts, group_id: str, now_ms: int, done: Callable[[DeletableGroupResult], None]
+) -> None:
+    """Deletes a share group: notes that its state is being deleted, deletes the state, then the group."""
+    from ..groups.share.state_requests import Errors, delete
+    from ..groups.share.state_topics import begin_deletion
+
+    coordinator = broker.group_coordinator
+    keys: list[SharePartitionKey] = []
+
+    def refused(error: ErrorCode) -> DeletableGroupResult:
+        return DeletableGroupResult(group_id=group_id, error_code=error)
+
+    def begin(core: GroupCore, effects: GroupEffects) -> None:
+        group = core.groups.share.get(group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+        if group.members:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+        keys.extend(begin_deletion(core.groups, group, effects))
+        effects.response = DeletableGroupResult(group_id=group_id)
+
+    def begun(result: DeletableGroupResult) -> None:
+        if result.error_code:
+            done(result)
+        else:
+            coordinator.timers.schedule(
+                0, lambda: delete(broker.persister, coordinator.timers, group_id, keys, deleted)
+            )
+
+    def deleted(errors: Errors) -> None:
+        if errors:
+            done(refused(next(iter(errors.values()))))
+        else:
+            coordinator.write(group_id, now_ms, finish, done, refused)
+
+    def finish(core: GroupCore, effects: GroupEffects) -> None:
+        delete_group(core, group_id, effects)
+
+    coordinator.write(group_id, now_ms, begin, begun, refused)

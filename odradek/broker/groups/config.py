@@ -40,3 +40,15 @@ class GroupCoordinatorConfig:
     group_consumer_min_assignment_interval_ms: int = 0
     group_consumer_max_assignment_interval_ms: int = 15_000
     group_consumer_regex_refresh_interval_ms: int = 600_000
+    group_share_max_size: int = 200
+    group_share_session_timeout_ms: int = 45_000
+    group_share_min_session_timeout_ms: int = 45_000
+    group_share_max_session_timeout_ms: int = 60_000
+    group_share_heartbeat_interval_ms: int = 5_000
+    group_share_min_heartbeat_interval_ms: int = 5_000
+    group_share_max_heartbeat_interval_ms: int = 15_000
+    group_share_assignment_interval_ms: int = 1_000
+    group_share_min_assignment_interval_ms: int = 0
+    group_share_max_assignment_interval_ms: int = 15_000
+    group_share_initialize_retry_interval_ms: int = 30_000
+    """How long a share partition may be "initializing" before the persister is asked again."""

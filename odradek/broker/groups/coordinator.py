@@ -3,8 +3,9 @@
 Shell. Never does: deciding, I/O. Source: ``GroupCoordinatorService``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
@@ -15,11 +16,14 @@ from ..coordinator.shard import CoordinatorShard, ShardState
 from ..metrics.coordinator_counts import GroupCounts
 from ..timers.timers import Timers
 from .config import GroupCoordinatorConfig
-from .consumer.topics import GroupTopics, no_topics
 from .core import GroupCore
 from .effects import GroupEffects
 from .memory import GroupMemory
+from .modern.topics import GroupTopics, no_topics
 from .records import CoordinatorRecord
+
+if TYPE_CHECKING:
+    from .share.group import ShareGroups
 
 GroupShard = CoordinatorShard[GroupCore, GroupEffects]
 
@@ -42,13 +46,14 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
         ``topics``: the topics that groups subscribe to. ``group_configs`` returns the configs of a group by its id.
         """
         self.config = config
-        self._topics = topics or no_topics()
+        self.topics = topics or no_topics()
+        """The topics that groups subscribe to."""
         self.memory = GroupMemory()
         self.counts = GroupCounts()
         super().__init__(
             OFFSETS_TOPIC,
             config.offsets_topic_num_partitions,
-            lambda: GroupCore(self.config, new_uuid, self._topics, group_configs, self.memory, self.counts),
+            lambda: GroupCore(self.config, new_uuid, self.topics, group_configs, self.memory, self.counts),
             timers,
             clock_ms,
             open_log,
@@ -68,7 +73,7 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
 
     def topics_changed(self, names: set[str], has_new: bool) -> Steps[None]:
         """Notes, in steps, that topics were created, changed or deleted. ``has_new``: some were created."""
-        self._topics.changed(names, has_new)
+        self.topics.changed(names, has_new)
         cores = [shard.core for shard in self._shards.values() if shard.core.groups.consumer]
         if cores:
             from .consumer.lifecycle import topics_changed
@@ -76,6 +81,13 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
             for core in cores:
                 yield
                 topics_changed(core.groups, names)
+        cores = [shard.core for shard in self._shards.values() if shard.core.groups.share]
+        if cores:
+            from .share.lifecycle import topics_changed as share_topics_changed
+
+            for core in cores:
+                yield
+                share_topics_changed(core.groups, names)
 
     def topics_deleted(self, topics: set[str]) -> Steps[None]:
         """Deletes the offsets of deleted topics, in steps (``OffsetMetadataManager.onPartitionsDeleted``)."""
@@ -87,6 +99,30 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
                 if tombstones:
                     shard.write(self._clock_ms(), partial(_forget, tombstones), _ignore, _ignore)
                 yield
+
+    def share_topics_deleted(self, topic_ids: Collection[bytes]) -> Steps[None]:
+        """Removes deleted topics from the share groups that know them, in steps (``maybeCleanupShareGroupState``)."""
+        shards = [shard for shard in self._shards.values() if shard.core.groups.share]
+        if not shards:
+            return
+        from .share.lifecycle import records_without_topics
+
+        for shard in shards:
+            for records in records_without_topics(shard.core.groups, frozenset(topic_ids)):
+                if shard.state is not ShardState.ACTIVE:
+                    break
+                if records:
+                    shard.write(self._clock_ms(), partial(_forget, records), _ignore, _ignore)
+                yield
+
+    def change_share_groups(self, group_id: str, change: "Callable[[ShareGroups, GroupEffects], None]") -> None:
+        """Makes a change of a share group that no client waits for, such as after an answer of the persister."""
+        self.write(group_id, self._clock_ms(), lambda core, effects: change(core.groups, effects), _ignore, _ignore)
+
+    @property
+    def timers(self) -> Timers:
+        """The timers of the broker."""
+        return self._timers
 
 
 def _forget(tombstones: list[CoordinatorRecord], core: GroupCore, effects: GroupEffects) -> None:

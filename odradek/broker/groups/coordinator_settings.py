@@ -29,6 +29,21 @@ CONSUMER_GROUP_KEYS = (
     "group.consumer.max.assignment.interval.ms",
     "group.consumer.regex.refresh.interval.ms",
 )
+SHARE_GROUP_KEYS = (
+    "group.share.max.size",
+    "group.share.session.timeout.ms",
+    "group.share.min.session.timeout.ms",
+    "group.share.max.session.timeout.ms",
+    "group.share.heartbeat.interval.ms",
+    "group.share.min.heartbeat.interval.ms",
+    "group.share.max.heartbeat.interval.ms",
+    "group.share.assignment.interval.ms",
+    "group.share.min.assignment.interval.ms",
+    "group.share.max.assignment.interval.ms",
+    "group.share.initialize.retry.interval.ms",
+)
+SHARE_ASSIGNORS = ("simple", "org.apache.kafka.coordinator.group.assignor.SimpleAssignor")
+"""Names in group.share.assignors of the only assignor of share groups."""
 ASSIGNORS = {
     "uniform": "uniform",
     "range": "range",
@@ -51,6 +66,7 @@ def group_settings(config: ServerConfig, image: MetadataImage) -> GroupCoordinat
 
     ``image`` has the partition count of the topic, if it exists.
     """
+    _check_share_assignors(config.get_list("group.share.assignors"))
     settings: dict[str, Any] = {
         "group_min_session_timeout_ms": config.get_int("group.min.session.timeout.ms"),
         "group_max_session_timeout_ms": config.get_int("group.max.session.timeout.ms"),
@@ -61,7 +77,7 @@ def group_settings(config: ServerConfig, image: MetadataImage) -> GroupCoordinat
         "serves_consumer_protocol": "consumer" in config.get_list("group.coordinator.rebalance.protocols"),
         "group_consumer_assignors": assignor_names(config.get_list("group.consumer.assignors")),
         "group_consumer_migration_policy": config.get_string("group.consumer.migration.policy").lower(),
-        **{key.replace(".", "_"): config.get_int(key) for key in CONSUMER_GROUP_KEYS},
+        **{key.replace(".", "_"): config.get_int(key) for key in CONSUMER_GROUP_KEYS + SHARE_GROUP_KEYS},
         "offset_metadata_max_bytes": config.get_int("offset.metadata.max.bytes"),
         "offsets_commit_timeout_ms": config.get_int("offsets.commit.timeout.ms"),
         "offsets_retention_ms": config.get_int("offsets.retention.minutes") * 60_000,
@@ -72,6 +88,13 @@ def group_settings(config: ServerConfig, image: MetadataImage) -> GroupCoordinat
         ),
     }
     return GroupCoordinatorConfig(**settings)
+
+
+def _check_share_assignors(configured: Iterable[str]) -> None:
+    """Raises ConfigError for an unknown assignor of share groups."""
+    unknown = [name for name in configured if name not in SHARE_ASSIGNORS]
+    if unknown:
+        raise ConfigError(f"group.share.assignors: {unknown[0]} is not a known assignor; simple is")
 
 
 def _compression_codec(number: int) -> int:

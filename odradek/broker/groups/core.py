@@ -26,7 +26,6 @@ from .classic.rebalance import prepare
 from .classic.timeouts import initial_join_due, join_due, member_expired, sync_due
 from .config import GroupCoordinatorConfig
 from .consumer.registry import GroupRegistry
-from .consumer.topics import GroupTopics, no_topics
 from .effects import (
     EXPIRATION_KEY,
     ExpirationDue,
@@ -34,14 +33,17 @@ from .effects import (
     InitialJoinDue,
     JoinDue,
     MemberExpired,
+    ShareSessionExpired,
+    ShareTargetDue,
     SyncDue,
     TimerEvent,
 )
 from .memory import GroupMemory
+from .modern.topics import GroupTopics, no_topics
 from .offsets.expiration import Expiration
 from .offsets.store import OffsetStore
-from .records import CoordinatorRecord, decode_record
-from .unserved import SHARE_TYPE, UnservedGroup, UnservedRecord, is_unserved, read_record
+from .records import SHARE_GROUP_TYPES, CoordinatorRecord, decode_record
+from .unserved import UnservedGroup, UnservedRecord, is_unserved, read_record
 
 # The modules of consumer groups are imported when the first such group appears: a broker without one starts faster.
 
@@ -95,11 +97,7 @@ class GroupCore:
                 self.offsets.remove(key.group, key.topic, key.partition)
                 return
             assert isinstance(value, OffsetCommitValue)
-            if (
-                key.group not in self.groups.classic
-                and key.group not in self.groups.consumer
-                and key.group not in self.groups.unserved
-            ):
+            if not self.groups.is_known(key.group):
                 # A commit without a member: a simple group, which has no protocol type.
                 self.groups.classic[key.group] = ClassicGroup(key.group, now_ms, self.groups.memory)
             self.offsets.put(key.group, key.topic, key.partition, value, offset, producer_id)
@@ -113,33 +111,34 @@ class GroupCore:
                 # The group may have been of another kind until now.
                 self.groups.consumer.pop(key.group, None)
                 self.groups.unserved.pop(key.group, None)
+                self.groups.share.pop(key.group, None)
         elif isinstance(record, UnservedRecord):
             self._replay_unserved(record)
+        elif key.API_KEY in SHARE_GROUP_TYPES:
+            from .share.replay import replay as replay_share
+
+            replay_share(self.groups, key, value, now_ms)
         else:
             from .consumer.replay import replay
 
             replay(self.groups, key, value)
 
     def _replay_unserved(self, record: UnservedRecord) -> None:
-        """Replays a record of a share or streams group. Raises ProtocolError if the id belongs to another kind of
-        group."""
+        """Replays a record of a streams group. Raises ProtocolError if the id belongs to another kind of group."""
         group_id = record.group_id
         group = self.groups.unserved.get(group_id)
         if record.is_tombstone:
-            if group is not None and group.group_type == record.group_type:
+            if group is not None:
                 group.replay(record)
                 if record.forgets_group:
                     del self.groups.unserved[group_id]
             return
         if group is None:
-            # A streams group may have the id of a group that only has offsets; a share group may not.
-            is_other = group_id in self.groups.consumer or group_id in self.groups.stored
-            if is_other or (group_id in self.groups.classic and record.group_type == SHARE_TYPE):
-                raise ProtocolError(f"Group {group_id!r} is not a {record.group_type} group")
+            # A streams group may have the id of a group that only has offsets.
+            if group_id in self.groups.consumer or group_id in self.groups.stored or group_id in self.groups.share:
+                raise ProtocolError(f"Group {group_id!r} is not a streams group")
             self.groups.classic.pop(group_id, None)
-            group = self.groups.unserved[group_id] = UnservedGroup(group_id, record.group_type)
-        elif group.group_type != record.group_type:
-            raise ProtocolError(f"Group {group_id!r} is not a {record.group_type} group")
+            group = self.groups.unserved[group_id] = UnservedGroup(group_id)
         group.replay(record)
 
     def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
@@ -162,6 +161,10 @@ class GroupCore:
             from .consumer.lifecycle import begin_sessions
 
             begin_sessions(groups, effects)
+        if groups.share:
+            from .share.lifecycle import begin_sessions as begin_share_sessions
+
+            begin_share_sessions(groups, effects)
         effects.set_timer(SetTimer(EXPIRATION_KEY, config.offsets_retention_check_interval_ms, ExpirationDue()))
 
     def on_unloaded(self, effects: GroupEffects) -> None:
@@ -205,6 +208,10 @@ class GroupCore:
                     self.expiration = None
                 delay_ms = 0 if goes_on else self.groups.config.offsets_retention_check_interval_ms
                 effects.set_timer(SetTimer(EXPIRATION_KEY, delay_ms, ExpirationDue()))
+            case ShareSessionExpired() | ShareTargetDue():
+                from .share.lifecycle import handle_timer as handle_share_timer
+
+                handle_share_timer(self.groups, event, effects)
             case _:  # of a consumer group
                 from .consumer.lifecycle import handle_timer
 

@@ -14,10 +14,11 @@ from .classic.records import group_tombstone
 from .core import GroupCore
 from .effects import GroupEffects
 from .records import CoordinatorRecord
-from .unserved import SHARE_TYPE
+from .unserved import STREAMS_TYPE
 
 CLASSIC_TYPE = "classic"
 CONSUMER_TYPE = "consumer"
+SHARE_TYPE = "share"
 GROUP_ID_NOT_FOUND_SINCE = 6
 MEMBERS_A_STEP = 64
 GROUPS_A_STEP = 128
@@ -36,8 +37,7 @@ def describe_group(core: GroupCore, group_id: str, api_version: int) -> Generato
         described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD)
         if api_version >= GROUP_ID_NOT_FOUND_SINCE:
             described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            is_other = group_id in core.groups.consumer or group_id in core.groups.unserved
-            what = "is not a classic group" if is_other else "not found"
+            what = "is not a classic group" if core.groups.is_known(group_id) else "not found"
             described.error_message = f"Group {group_id} {what}."
         return described
     described = DescribedGroup(
@@ -90,14 +90,16 @@ def list_groups(
             listed.append(_listed(consumer_group.group_id, CONSUMER_PROTOCOL_TYPE, consumer_group.state, CONSUMER_TYPE))
         if number % GROUPS_A_STEP == 0:
             yield
-    unserved = [
-        unserved_group
-        for unserved_group in core.groups.unserved.values()
-        if not types or unserved_group.group_type in types
-    ]
-    for number, other in enumerate(unserved, 1):
-        if not states or other.state.lower() in states:
-            listed.append(_listed(other.group_id, other.group_type, other.state, other.group_type))
+    share = list(core.groups.share.values()) if not types or SHARE_TYPE in types else []
+    for number, share_group in enumerate(share, 1):
+        if not states or share_group.state.lower() in states:
+            listed.append(_listed(share_group.group_id, SHARE_TYPE, share_group.state, SHARE_TYPE))
+        if number % GROUPS_A_STEP == 0:
+            yield
+    unserved = list(core.groups.unserved.values()) if not types or STREAMS_TYPE in types else []
+    for number, streams_group in enumerate(unserved, 1):
+        if not states or streams_group.state.lower() in states:
+            listed.append(_listed(streams_group.group_id, STREAMS_TYPE, streams_group.state, STREAMS_TYPE))
         if number % GROUPS_A_STEP == 0:
             yield
     return listed
@@ -115,7 +117,8 @@ def delete_group(core: GroupCore, group_id: str, effects: GroupEffects) -> bool:
     """Deletes an empty group with its offsets, or the first part of its offsets.
 
     Returns True if offsets remain: the group still exists, and the caller must call again. Raises KafkaError
-    NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, and UNSUPPORTED_VERSION for a share group.
+    NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. The stored state of a share group is deleted before
+    (:func:`.share.state_topics.begin_deletion`).
     """
     _validate_delete(core, group_id)
     tombstones = core.offsets.tombstones_of_group(group_id, OFFSETS_A_STEP + 1)
@@ -133,6 +136,11 @@ def _tombstones_of(core: GroupCore, group_id: str) -> list[CoordinatorRecord]:
     """Returns the records that delete a group of any served kind, without its offsets."""
     if group_id in core.groups.unserved:
         return core.groups.unserved[group_id].tombstones()
+    share_group = core.groups.share.get(group_id)
+    if share_group is not None:
+        from .share.records import group_tombstones as share_group_tombstones
+
+        return share_group_tombstones(share_group)
     consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is None:
         return [group_tombstone(group_id)]
@@ -147,13 +155,10 @@ def _validate_delete(core: GroupCore, group_id: str) -> None:
         if consumer_group.members:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
         return
-    unserved = core.groups.unserved.get(group_id)
-    if unserved is not None:
-        if unserved.members:
+    other = core.groups.share.get(group_id) or core.groups.unserved.get(group_id)
+    if other is not None:
+        if other.members:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
-        if unserved.group_type == SHARE_TYPE:
-            # Its state in __share_group_state would stay, and fence a later share group of the same id.
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         return
     group = core.groups.classic.get(group_id)
     if group is None or group.state is GroupState.DEAD:

@@ -100,6 +100,19 @@ class TargetAssignmentDue(NamedTuple):
     group_id: str
 
 
+class ShareSessionExpired(NamedTuple):
+    """The session of a member of a share group has ended."""
+
+    group_id: str
+    member_id: str
+
+
+class ShareTargetDue(NamedTuple):
+    """The next steps of computing a large share group's target assignment are due."""
+
+    group_id: str
+
+
 ConsumerGroupTimerEvent = ConsumerSessionExpired | ConsumerRebalanceDue | ConsumerJoinDue | ConsumerSyncDue
 TimerEvent = (
     MemberExpired
@@ -110,6 +123,8 @@ TimerEvent = (
     | ConsumerGroupTimerEvent
     | RegularExpressionsDue
     | TargetAssignmentDue
+    | ShareSessionExpired
+    | ShareTargetDue
 )
 
 
@@ -146,6 +161,16 @@ def consumer_join_key(group_id: str, member_id: str) -> TimerKey:
 def consumer_sync_key(group_id: str, member_id: str) -> TimerKey:
     """The key of the timer of a classic member of a consumer group that has to synchronise."""
     return ("consumer-sync", group_id, member_id)
+
+
+def share_session_key(group_id: str, member_id: str) -> TimerKey:
+    """The key of the session timer of a member of a share group."""
+    return ("share-session", group_id, member_id)
+
+
+def share_target_key(group_id: str) -> TimerKey:
+    """The key of the event that computes a large share group's target assignment."""
+    return ("share-target", group_id)
 
 
 def regular_expressions_key(group_id: str) -> TimerKey:

@@ -4,8 +4,8 @@ Owns: record types and versions. Never does: keeping state, framing (:mod:`odrad
 Versions written are those of Kafka 4.4.0: OffsetCommitValue 4 (1 if the commit has its own retention),
 GroupMetadataValue 3. Source: ``GroupCoordinatorRecordHelpers``, ``GroupCoordinatorRecordSerde``.
 
-Types of consumer groups (3 to 8 and 16) are made in :mod:`.consumer.records`; those of share groups (10 to 15)
-and streams groups (17 to 23) stay in the log untouched and are skipped here.
+Types of consumer groups (3 to 8 and 16) are made in :mod:`.consumer.records`, those of share groups (10 to 15) in
+:mod:`.share.records`. Those of streams groups (17 to 23) stay in the log untouched and are skipped here.
 """
 
 from collections.abc import Generator
@@ -40,6 +40,18 @@ from odradek.protocol.messages.group_records import (
     LegacyOffsetCommitValue,
     OffsetCommitKey,
     OffsetCommitValue,
+    ShareGroupCurrentMemberAssignmentKey,
+    ShareGroupCurrentMemberAssignmentValue,
+    ShareGroupMemberMetadataKey,
+    ShareGroupMemberMetadataValue,
+    ShareGroupMetadataKey,
+    ShareGroupMetadataValue,
+    ShareGroupStatePartitionMetadataKey,
+    ShareGroupStatePartitionMetadataValue,
+    ShareGroupTargetAssignmentMemberKey,
+    ShareGroupTargetAssignmentMemberValue,
+    ShareGroupTargetAssignmentMetadataKey,
+    ShareGroupTargetAssignmentMetadataValue,
 )
 
 GROUP_METADATA_VALUE_VERSION = 3
@@ -65,15 +77,33 @@ ConsumerGroupValue = (
     | ConsumerGroupCurrentMemberAssignmentValue
     | ConsumerGroupRegularExpressionValue
 )
-CoordinatorKey = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey
-CoordinatorValue = OffsetCommitValue | GroupMetadataValue | ConsumerGroupValue
+ShareGroupKey = (
+    ShareGroupMemberMetadataKey
+    | ShareGroupMetadataKey
+    | ShareGroupTargetAssignmentMetadataKey
+    | ShareGroupTargetAssignmentMemberKey
+    | ShareGroupCurrentMemberAssignmentKey
+    | ShareGroupStatePartitionMetadataKey
+)
+ShareGroupValue = (
+    ShareGroupMemberMetadataValue
+    | ShareGroupMetadataValue
+    | ShareGroupTargetAssignmentMetadataValue
+    | ShareGroupTargetAssignmentMemberValue
+    | ShareGroupCurrentMemberAssignmentValue
+    | ShareGroupStatePartitionMetadataValue
+)
+CoordinatorKey = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey | ShareGroupKey
+CoordinatorValue = OffsetCommitValue | GroupMetadataValue | ConsumerGroupValue | ShareGroupValue
 
 _SERVED_TYPES = frozenset(
-    record_type
-    for record_type in CoordinatorRecordType
-    if not record_type.name.startswith(("SHARE_GROUP", "STREAMS_GROUP"))
+    record_type for record_type in CoordinatorRecordType if not record_type.name.startswith("STREAMS_GROUP")
 )
-"""Record types of classic groups, consumer groups and committed offsets."""
+"""Record types of classic groups, consumer groups, share groups and committed offsets."""
+SHARE_GROUP_TYPES = range(
+    CoordinatorRecordType.SHARE_GROUP_MEMBER_METADATA, CoordinatorRecordType.SHARE_GROUP_STATE_PARTITION_METADATA + 1
+)
+"""Record types of share groups."""
 
 
 class CoordinatorRecord:
@@ -122,7 +152,7 @@ RecordsInSteps = Generator[list[CoordinatorRecord], None, list[CoordinatorRecord
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord | None:
-    """Reads a stored record. Returns None for records of share and streams groups, and for unknown types.
+    """Reads a stored record. Returns None for records of streams groups, and for unknown types.
 
     Raises ProtocolError if the bytes are broken, if two members of a classic group have the same group.instance.id, or
     if the version of the value is unknown. Kafka refuses to load such a partition too: skipping the record could lose

@@ -26,6 +26,9 @@ def join_group(
     joining = PendingJoin(request, context, token, effects)
     replaced: list[CoordinatorRecord] = []
     if request.group_id not in core.groups.classic:
+        if request.group_id in core.groups.share:
+            joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
+            return
         unserved = core.groups.unserved.get(request.group_id)
         if unserved is not None:
             if not unserved.may_become_classic:

@@ -1,10 +1,10 @@
-"""Share and streams groups that a Kafka has written to the log. They are kept and listed, but not served.
+"""Streams groups that a Kafka has written to the log. They are kept and listed, but not served.
 
 Owns: their record types, and the state of such a group. Never does: deciding, decoding more of a record than is needed.
 A group id belongs to one group of one kind: if this broker stored another kind of group under the id of one of these,
 Kafka could not load the partition any more.
 
-Source: ``ShareGroup``, ``StreamsGroup``; KIP-932, KIP-1071.
+Source: ``StreamsGroup``; KIP-1071.
 """
 
 from odradek.protocol.errors import ProtocolError
@@ -19,21 +19,13 @@ from odradek.protocol.messages.structure import Message
 
 from .records import CoordinatorRecord
 
-SHARE_TYPE = "share"
 STREAMS_TYPE = "streams"
 
-_SHARE_RECORDS = frozenset(
-    record_type for record_type in CoordinatorRecordType if record_type.name.startswith("SHARE_GROUP")
-)
 _STREAMS_RECORDS = frozenset(
     record_type for record_type in CoordinatorRecordType if record_type.name.startswith("STREAMS_GROUP")
 )
-_GROUP_RECORDS = frozenset((CoordinatorRecordType.SHARE_GROUP_METADATA, CoordinatorRecordType.STREAMS_GROUP_METADATA))
-"""Their tombstones delete the group."""
-_MEMBER_RECORDS = frozenset(
-    (CoordinatorRecordType.SHARE_GROUP_MEMBER_METADATA, CoordinatorRecordType.STREAMS_GROUP_MEMBER_METADATA)
-)
 _STREAMS_EPOCH = CoordinatorRecordType.STREAMS_GROUP_METADATA
+"""Its tombstone deletes the group."""
 _STREAMS_TARGET_EPOCH = CoordinatorRecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA
 _TOMBSTONE_ORDER = (
     CoordinatorRecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
@@ -47,13 +39,12 @@ has such records."""
 
 
 class UnservedGroup:
-    """One share or streams group. ``keys``: those of its records in the log."""
+    """One streams group. ``keys``: those of its records in the log."""
 
-    __slots__ = ("assignment_epoch", "group_epoch", "group_id", "group_type", "keys", "members")
+    __slots__ = ("assignment_epoch", "group_epoch", "group_id", "keys", "members")
 
-    def __init__(self, group_id: str, group_type: str) -> None:
+    def __init__(self, group_id: str) -> None:
         self.group_id = group_id
-        self.group_type = group_type
         self.members: set[str] = set()
         self.keys: dict[bytes, None] = {}
         self.group_epoch = 0
@@ -64,14 +55,12 @@ class UnservedGroup:
         """The state that Kafka shows for the group after a start, before the sessions of its members end."""
         if not self.members:
             return "Empty"
-        if self.group_type == STREAMS_TYPE and self.group_epoch > self.assignment_epoch:
-            return "Assigning"
-        return "Stable"
+        return "Assigning" if self.group_epoch > self.assignment_epoch else "Stable"
 
     @property
     def may_become_classic(self) -> bool:
-        """Whether a classic group may take over this id: only if this is a streams group without members."""
-        return self.group_type == STREAMS_TYPE and not self.members
+        """Whether a classic group may take over this id: only if this group has no members."""
+        return not self.members
 
     def is_subscribed_to(self, _: str) -> bool:
         """Whether a member may read a topic: True if the group has members, as topologies are not decoded."""
@@ -83,7 +72,7 @@ class UnservedGroup:
             self.keys.pop(record.stored_key, None)
         else:
             self.keys[record.stored_key] = None
-        if record.record_type in _MEMBER_RECORDS:
+        if record.record_type == CoordinatorRecordType.STREAMS_GROUP_MEMBER_METADATA:
             member_id = record.member_id
             if record.is_tombstone:
                 self.members.discard(member_id)
@@ -95,7 +84,7 @@ class UnservedGroup:
             self.assignment_epoch = record.epoch
 
     def tombstones(self) -> list[CoordinatorRecord]:
-        """Returns records that delete all of a streams group except its offsets."""
+        """Returns records that delete all of the group except its offsets."""
         # Kafka wants the tombstone of the target epoch even if the group never had a target assignment.
         keys = {**self.keys, _group_key(_STREAMS_TARGET_EPOCH, self.group_id): None}
         records = [read_record(record_type_of(key), key, None) for key in keys]
@@ -105,7 +94,7 @@ class UnservedGroup:
 
 
 class UnservedRecord(CoordinatorRecord):
-    """A record of a share or streams group. This broker writes only tombstones of these types."""
+    """A record of a streams group. This broker writes only tombstones of these types."""
 
     __slots__ = ("epoch", "is_tombstone", "record_type", "stored_key")
 
@@ -130,14 +119,9 @@ class UnservedRecord(CoordinatorRecord):
         return member_id
 
     @property
-    def group_type(self) -> str:
-        """The type of its group: share or streams."""
-        return SHARE_TYPE if self.record_type in _SHARE_RECORDS else STREAMS_TYPE
-
-    @property
     def forgets_group(self) -> bool:
         """Whether it is the tombstone of the group itself."""
-        return self.is_tombstone and self.record_type in _GROUP_RECORDS
+        return self.is_tombstone and self.record_type == _STREAMS_EPOCH
 
     def key_bytes(self) -> bytes:
         """The key as it is stored."""
@@ -152,12 +136,12 @@ def _group_key(record_type: int, group_id: str) -> bytes:
 
 
 def is_unserved(record_type: int) -> bool:
-    """Whether records of the type belong to share or streams groups."""
-    return record_type in _SHARE_RECORDS or record_type in _STREAMS_RECORDS
+    """Whether records of the type belong to streams groups."""
+    return record_type in _STREAMS_RECORDS
 
 
 def read_record(record_type: int, key: bytes, value: bytes | None) -> UnservedRecord:
-    """Reads a stored record of a share or streams group. Raises ProtocolError if the key or the epoch is malformed."""
+    """Reads a stored record of a streams group. Raises ProtocolError if the key or the epoch is malformed."""
     decoded_key = GROUP_RECORDS.decode_key(key)
     epoch = 0
     if value is not None and record_type in (_STREAMS_EPOCH, _STREAMS_TARGET_EPOCH):

@@ -11,11 +11,11 @@ from typing import Any
 
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.groups.config import GroupCoordinatorConfig
-from odradek.broker.groups.consumer.topics import GroupTopics
 from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.groups.core import GroupCore
+from odradek.broker.groups.modern.topics import GroupTopics
 from odradek.broker.groups.records import CoordinatorRecord, decode_record
-from odradek.broker.metadata.image.features import GROUP_VERSION
+from odradek.broker.metadata.image.features import GROUP_VERSION, SHARE_VERSION
 from odradek.broker.metadata.image.image import Endpoint, MetadataImage, PartitionImage, TopicImage
 from odradek.broker.timers.timers import Timer
 from odradek.protocol.apis.api_keys import ApiKey
@@ -23,6 +23,8 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import iterate_headers, stamp
 from odradek.protocol.records.record import iterate_records
 from support.brokers.parts import CalledForTopics, ImageOnly, PartialBroker
+
+from .memory_persister import MemoryPersister
 
 START_MS = 1_000_000
 
@@ -172,7 +174,7 @@ def decoded_records(batches: list[bytes]) -> Iterator[CoordinatorRecord]:
 
 def image_with_topics(topics: dict[str, tuple[bytes, int]]) -> MetadataImage:
     """``topics``: name -> topic id and number of partitions."""
-    image = MetadataImage(features={GROUP_VERSION: 1})
+    image = MetadataImage(features={GROUP_VERSION: 1, SHARE_VERSION: 1})
     for name, (topic_id, count) in topics.items():
         partitions = {
             index: PartitionImage(
@@ -200,6 +202,8 @@ class Harness:
         self.log = MemoryLog()
         self.answers: list[tuple[str, Any]] = []
         self.image = image_with_topics(self.topics)
+        self.persister = MemoryPersister()
+        self.ends: dict[tuple[str, int], int | ErrorCode] = {}
         self._uuids = 0
         self._life = 0
         self.start()
@@ -220,6 +224,8 @@ class Harness:
             group_coordinator=self.coordinator,
             metadata=ImageOnly(self.image),
             auto_topic_creation=CalledForTopics(),
+            persister=self.persister,
+            partition_ends=KnownEnds(self.ends),
         )
         self.coordinator.elect(0, self.log, in_turns)
 
@@ -270,6 +276,16 @@ class Harness:
         return answer[1]
 
 
+class KnownEnds:
+    """The ends of all partitions, 0 unless ``ends`` names another or an error."""
+
+    def __init__(self, ends: dict[tuple[str, int], int | ErrorCode]) -> None:
+        self.ends = ends
+
+    def ask(self, topic: str, index: int, done: Callable[[int | ErrorCode], None]) -> None:
+        done(self.ends.get((topic, index), 0))
+
+
 class Replying:
     """A reply function without a connection, which runs further steps at once."""
 
@@ -301,10 +317,11 @@ def hard_state(core: GroupCore) -> dict[str, Any]:
         for group_id, value in core.groups.stored.items()
     }
     consumer_groups = {group_id: group.snapshot() for group_id, group in core.groups.consumer.items()}
-    unserved = {group_id: (group.group_type, set(group.keys)) for group_id, group in core.groups.unserved.items()}
+    unserved = {group_id: set(group.keys) for group_id, group in core.groups.unserved.items()}
     return {
         "groups": groups,
         "consumer_groups": consumer_groups,
+        "share_groups": {group_id: group.snapshot() for group_id, group in core.groups.share.items()},
         "unserved_groups": unserved,
         "offsets": core.offsets.snapshot(),
     }

@@ -8,11 +8,11 @@ from importlib import import_module
 
 from odradek.protocol.common.steps import Steps
 
-from .assignors.interface import A_STEP, Assignment, Assignor, MemberSpec, SubscribedTopics, TopicId
-from .group import NO_ASSIGNMENT, ConsumerGroup
+from ..modern.assignment import A_STEP, NO_ASSIGNMENT, Assignment, Assignor, MemberSpec, SubscribedTopics, TopicId
+from ..modern.topics import GroupTopics, TopicsSnapshot
+from .group import ConsumerGroup
 from .member import ConsumerGroupMember
 from .registry import GroupRegistry
-from .topics import GroupTopics, TopicsSnapshot
 
 TOPICS_A_STEP = 1_024
 """Topic names whose ids are looked up in one step: 0.5 us each."""

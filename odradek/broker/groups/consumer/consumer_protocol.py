@@ -10,8 +10,8 @@ from odradek.protocol.errors import ProtocolError
 from odradek.protocol.internal_records.consumer_protocol import decode_embedded, embedded_version, encode_embedded
 from odradek.protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
-from .assignors.interface import TopicId
-from .topics import GroupTopics
+from ..modern.assignment import TopicId
+from ..modern.topics import GroupTopics
 
 
 class MalformedConsumerProtocolError(Exception):

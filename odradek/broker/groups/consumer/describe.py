@@ -6,13 +6,13 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java.hash import in_hash_map_order
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
 
-from .assignors.hash_order import partition_order
-from .assignors.interface import TopicId
+from ..modern.assignment import NO_ASSIGNMENT, TopicId
+from ..modern.hash_order import partition_order
+from ..modern.topics import GroupTopics
 from .fencing import existing_group
-from .group import NO_ASSIGNMENT, ConsumerGroup
+from .group import ConsumerGroup
 from .member import ConsumerGroupMember
 from .registry import GroupRegistry
-from .topics import GroupTopics
 
 DescribedGroup = ConsumerGroupDescribeResponse.DescribedGroup
 Assignment = ConsumerGroupDescribeResponse.Assignment

@@ -19,16 +19,15 @@ from ..effects import (
     consumer_sync_key,
     rebalance_key,
 )
-from .group import ConsumerGroup, next_epoch
+from ..modern.epochs import NEVER_ASSIGNED, next_epoch
+from ..modern.metadata_hash import group_hash
+from .group import ConsumerGroup
 from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, NO_PARTITIONS, ConsumerGroupMember
 from .membership import existing_member, existing_static_member
-from .metadata_hash import group_hash
 from .migration import downgrade, may_downgrade_without
 from .records import current_record, epoch_record, member_tombstones, regex_tombstone, target_epoch_record
 from .registry import GroupRegistry
 
-NEVER_ASSIGNED = 0
-"""The time of a target assignment after which the next one is due at once."""
 logger = logging.getLogger(__name__)
 
 
@@ -52,9 +51,8 @@ def existing_group(groups: GroupRegistry, group_id: str) -> ConsumerGroup:
     """The consumer group of that id. Raises KafkaError GROUP_ID_NOT_FOUND."""
     group = groups.consumer.get(group_id)
     if group is None:
-        is_other = group_id in groups.classic or group_id in groups.unserved
-        what = f"Group {group_id} is not a consumer group." if is_other else f"Group {group_id} not found."
-        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, what)
+        what = "is not a consumer group" if groups.is_known(group_id) else "not found"
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {what}.")
     return group
 
 

@@ -11,21 +11,11 @@ from typing import NamedTuple
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-from ..memory import GroupMemory
-from .assignors.interface import Assignment, TopicId
+from ..memory import GroupMemory, names_bytes
+from ..modern.assignment import NO_ASSIGNMENT, Assignment, TopicId
+from ..modern.epochs import INITIAL_EPOCH, NO_EPOCH, REFRESH_NOW
 from .member import ConsumerGroupMember, MemberState, PartitionEpochs
-from .memory import member_bytes, names_bytes
-
-INITIAL_EPOCH = 1
-NO_EPOCH = -1
-MAX_EPOCH = 2**31 - 1
-NO_ASSIGNMENT: Mapping[TopicId, frozenset[int]] = {}
-
-
-def next_epoch(epoch: int) -> int:
-    """Returns the next group epoch. The highest int32 does not rise: only a forged log can hold it, and only that group
-    then gets no new assignment."""
-    return min(epoch + 1, MAX_EPOCH)
+from .memory import member_bytes
 
 
 class ConsumerGroupState(StrEnum):
@@ -55,16 +45,6 @@ class ResolvedRegularExpression(NamedTuple):
     timestamp_ms: int
 
 
-class RefreshDeadline(NamedTuple):
-    """The time at which the subscribed topics are checked again, in ms. They are checked at once if the group's epoch
-    is below ``epoch``: then the record of that epoch was not stored."""
-
-    deadline_ms: int
-    epoch: int
-
-
-REFRESH_NOW = RefreshDeadline(0, 0)
-METADATA_REFRESH_INTERVAL_MS = 2**31 - 1
 TopicCounts = dict[str, SubscriptionCount]
 
 
@@ -188,7 +168,7 @@ class ConsumerGroup:
 
     def must_refresh(self, now_ms: int) -> bool:
         """Whether the subscribed topics must be checked again."""
-        return now_ms >= self.refresh_deadline.deadline_ms or self.group_epoch < self.refresh_deadline.epoch
+        return self.refresh_deadline.is_over(self.group_epoch, now_ms)
 
     def supports_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
         """Whether a member that joins by the classic protocol has a protocol in common with the others."""

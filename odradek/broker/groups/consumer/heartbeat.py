@@ -15,10 +15,11 @@ from ...dispatch.request import RequestContext
 from ..classic.group import GroupState
 from ..effects import ConsumerRebalanceDue, ConsumerSessionExpired, GroupEffects, consumer_session_key, rebalance_key
 from ..memory import GroupMemory
+from ..modern.assignment import TopicId
+from ..modern.epochs import JOINING_EPOCH
+from ..modern.hash_order import partition_order, topic_map_order
 from ..records import CoordinatorRecord
 from .assignment_input import SubscribedTopicIds
-from .assignors.hash_order import partition_order, topic_map_order
-from .assignors.interface import TopicId
 from .fencing import leave
 from .group import ConsumerGroup
 from .member import ConsumerGroupMember, MemberState, PartitionEpochs
@@ -43,7 +44,6 @@ from .subscription import (
 )
 from .target_assignment import Target, update_target_assignment
 
-JOINING_EPOCH = 0
 NO_TIMEOUT_MS = -1
 ANSWERED_A_STEP = 512
 """Topics of an assignment that one step adds to an answer: 1 us each."""
@@ -113,7 +113,7 @@ def _group_of(
     group = groups.consumer.get(group_id)
     if group is not None:
         return group
-    if group_id in groups.unserved:
+    if group_id in groups.unserved or group_id in groups.share:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
     classic = groups.classic.get(group_id)
     if classic is None or classic.state is GroupState.DEAD:

@@ -14,14 +14,14 @@ from odradek.protocol.common.steps import Steps
 
 from ...coordinator.effects import SetTimer
 from ..effects import GroupEffects, TargetAssignmentDue, target_assignment_key
+from ..modern.assignment import NO_ASSIGNMENT, GroupAssignment, GroupSpec, MemberSpec, PartitionAssignorError, TopicId
+from ..modern.topics import TopicsSnapshot
 from ..records import CoordinatorRecord
 from .assignment_input import SubscribedTopicIds, assignor_of, member_specs
-from .assignors.interface import GroupAssignment, GroupSpec, MemberSpec, PartitionAssignorError, TopicId
-from .group import NO_ASSIGNMENT, ConsumerGroup, is_homogeneous
+from .group import ConsumerGroup, is_homogeneous
 from .member import ConsumerGroupMember
 from .registry import AssignmentComputation, GroupRegistry
 from .target_records import changed_targets, encode_changed_targets
-from .topics import TopicsSnapshot
 
 logger = logging.getLogger(__name__)
 

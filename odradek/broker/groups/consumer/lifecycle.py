@@ -4,9 +4,9 @@ Never does: deciding. Source: ``GroupMetadataManager``, onLoaded, onMetadataUpda
 """
 
 from ..effects import ConsumerGroupTimerEvent, GroupEffects, RegularExpressionsDue, TargetAssignmentDue
+from ..modern.epochs import REFRESH_NOW
 from . import large_assignments, regex_resolution
 from .fencing import member_timed_out
-from .group import REFRESH_NOW
 from .heartbeat import set_rebalance_timer, set_session_timer
 from .member import MemberState
 from .registry import GroupRegistry

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from .assignors.interface import TopicId
+from ..modern.assignment import TopicId
 
-LEAVE_GROUP_MEMBER_EPOCH = -1
 LEAVE_GROUP_STATIC_MEMBER_EPOCH = -2
 
 PartitionEpochs = Mapping[TopicId, Mapping[int, int]]

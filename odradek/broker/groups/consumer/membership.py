@@ -8,11 +8,12 @@ import logging
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-from ..memory import limit_reached
+from ..memory import NAME_BYTES, limit_reached
+from ..modern.assignment import NO_ASSIGNMENT
 from ..records import CoordinatorRecord
-from .group import NO_ASSIGNMENT, ConsumerGroup
+from .group import ConsumerGroup
 from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, ConsumerGroupMember
-from .memory import NAME_BYTES, member_bytes
+from .memory import member_bytes
 from .reconciliation import OwnedPartitions
 from .records import current_record, member_record, member_tombstones, target_record
 from .registry import GroupRegistry

@@ -4,29 +4,12 @@ Owns: the estimates. Never does: I/O, comparing with a limit (see :func:`.member
 Source: ours; Kafka bounds the number of members only (``group.consumer.max.size``).
 """
 
-from collections.abc import Iterable
-
-from ..memory import MEMBER_BYTES, protocol_bytes
+from ..memory import MEMBER_BYTES, names_bytes, protocol_bytes, text_bytes
 from .member import ConsumerGroupMember, PartitionEpochs
 
-NAME_BYTES = 256
-"""The bytes of a topic name besides its characters: the string, its entry in the member's set, and its count in the
-group. Measured with names that no other member has: 205 bytes."""
 PARTITION_BYTES = 240
 """The bytes of an owned partition: its epoch in the member and in the group, and its entry in the target assignment.
 Measured: 123 to 232 bytes, depending on how full the dictionaries are."""
-
-
-def text_bytes(text: str | None) -> int:
-    """The bytes of a text in Python's memory, without the object around it: at most four for each character."""
-    if text is None:
-        return 0
-    return len(text) if text.isascii() else 4 * len(text)
-
-
-def names_bytes(names: Iterable[str]) -> int:
-    """The bytes of a set of topic names."""
-    return sum(NAME_BYTES + text_bytes(name) for name in names)
 
 
 def member_bytes(member: ConsumerGroupMember) -> int:

@@ -27,6 +27,8 @@ from ..effects import (
     rebalance_key,
 )
 from ..memory import GroupMemory
+from ..modern.metadata_hash import group_hash
+from ..modern.topics import GroupTopics
 from ..records import CoordinatorRecord
 from .consumer_protocol import (
     MalformedConsumerProtocolError,
@@ -38,10 +40,8 @@ from .consumer_protocol import (
 )
 from .group import ConsumerGroup
 from .member import ClassicMemberMetadata, ConsumerGroupMember, PartitionEpochs
-from .metadata_hash import group_hash
 from .records import current_record, epoch_record, group_tombstones, member_record, target_epoch_record, target_record
 from .registry import GroupRegistry
-from .topics import GroupTopics
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-from .assignors.interface import TopicId
+from ..modern.assignment import TopicId
 from .group import ConsumerGroup
 from .member import ConsumerGroupMember
 from .membership import existing_member

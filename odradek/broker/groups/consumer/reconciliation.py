@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-from .assignors.interface import TopicId
-from .group import NO_EPOCH
+from ..modern.assignment import TopicId
+from ..modern.epochs import NO_EPOCH
 from .member import NO_PARTITIONS, ConsumerGroupMember, MemberState, PartitionEpochs
 
 OwnedPartitions = Mapping[TopicId, frozenset[int]]

@@ -21,8 +21,8 @@ from odradek.protocol.messages.group_records import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 
+from ..modern.assignment import TopicId
 from ..records import CoordinatorRecord
-from .assignors.interface import TopicId
 from .group import ConsumerGroup, ResolvedRegularExpression
 from .member import ConsumerGroupMember, PartitionEpochs
 

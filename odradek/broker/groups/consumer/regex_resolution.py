@@ -13,16 +13,14 @@ from odradek.protocol.security.acl import AclOperation
 
 from ...coordinator.effects import SetTimer
 from ..effects import GroupEffects, RegularExpressionsDue, regular_expressions_key
+from ..modern.epochs import METADATA_REFRESH_INTERVAL_MS, RefreshDeadline, next_epoch
+from ..modern.metadata_hash import group_hash, hash_topics
 from ..records import CoordinatorRecord, RecordsInSteps
 from .group import (
-    METADATA_REFRESH_INTERVAL_MS,
     ConsumerGroup,
-    RefreshDeadline,
     ResolvedRegularExpression,
     count_matches,
-    next_epoch,
 )
-from .metadata_hash import group_hash, hash_topics
 from .records import epoch_record, regex_record
 from .registry import GroupRegistry
 

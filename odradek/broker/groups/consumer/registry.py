@@ -15,11 +15,12 @@ from ...metrics.coordinator_counts import GroupCounts
 from ..classic.group import ClassicGroup
 from ..config import GroupCoordinatorConfig
 from ..memory import GroupMemory
+from ..modern.topics import GroupTopics
 from ..records import CoordinatorRecord, RecordsInSteps
 from ..unserved import UnservedGroup
-from .topics import GroupTopics
 
 if TYPE_CHECKING:  # a start without consumer groups does not load what serves them
+    from ..share.group import ShareAssignmentComputation, ShareGroup
     from .group import ConsumerGroup
 
 
@@ -41,7 +42,7 @@ ms at most."""
 
 
 class GroupRegistry:
-    """Groups by id: an id is in one of ``classic``, ``consumer`` and ``unserved``."""
+    """Groups by id: an id is in one of ``classic``, ``consumer``, ``share`` and ``unserved``."""
 
     __slots__ = (
         "assigning",
@@ -54,6 +55,8 @@ class GroupRegistry:
         "memory",
         "new_uuid",
         "resolving",
+        "share",
+        "sharing",
         "stored",
         "topics",
         "unserved",
@@ -90,4 +93,17 @@ class GroupRegistry:
         self.stored: dict[str, GroupMetadataValue] = {}
         """The last record of each classic group."""
         self.unserved: dict[str, UnservedGroup] = {}
-        """Share and streams groups, whose records a Kafka has written to the log."""
+        """Streams groups, whose records a Kafka has written to the log."""
+        self.share: dict[str, ShareGroup] = {}
+        self.sharing: dict[str, ShareAssignmentComputation] = {}
+        """The target assignments of large share groups that are being computed."""
+
+    def is_known(self, group_id: str) -> bool:
+        """Whether a group of any kind has the id."""
+        return (
+            group_id in self.classic or group_id in self.consumer or group_id in self.share or group_id in self.unserved
+        )
+
+    def is_taken(self, group_id: str) -> bool:
+        """Whether the id belongs to a group that is not a share group, so that no share group may have it."""
+        return group_id in self.stored or (self.is_known(group_id) and group_id not in self.share)

@@ -11,10 +11,11 @@ from enum import Enum, auto
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 from ..effects import GroupEffects
+from ..modern.epochs import METADATA_REFRESH_INTERVAL_MS, RefreshDeadline, next_epoch
+from ..modern.metadata_hash import group_hash
 from ..records import CoordinatorRecord
-from .group import METADATA_REFRESH_INTERVAL_MS, ConsumerGroup, RefreshDeadline, next_epoch
+from .group import ConsumerGroup
 from .member import ConsumerGroupMember
-from .metadata_hash import group_hash
 from .records import epoch_record, member_record, partition_metadata_tombstone, regex_tombstone
 from .regex_resolution import resolve_when_due
 from .registry import GroupRegistry

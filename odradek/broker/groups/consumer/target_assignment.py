@@ -12,15 +12,16 @@ from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 from ..effects import GroupEffects
-from .assignment_input import SubscribedTopicIds, assignor_of, member_specs
-from .assignors.interface import (
+from ..modern.assignment import (
+    NO_ASSIGNMENT,
     Assignment,
     GroupSpec,
     MemberSpec,
     PartitionAssignorError,
     TopicId,
 )
-from .group import NO_ASSIGNMENT, ConsumerGroup
+from .assignment_input import SubscribedTopicIds, assignor_of, member_specs
+from .group import ConsumerGroup
 from .large_assignments import ask_for, is_large, is_under_way
 from .member import ConsumerGroupMember
 from .registry import GroupRegistry

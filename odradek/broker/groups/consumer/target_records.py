@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from odradek.protocol.common.steps import Steps
 
+from ..modern.assignment import A_STEP, TopicId
 from ..records import CoordinatorRecord, EncodedRecord
-from .assignors.interface import A_STEP, TopicId
 from .group import ConsumerGroup
 from .records import target_epoch_record, target_record
 

@@ -17,7 +17,7 @@ from odradek.protocol.messages.groups import (
 
 from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
 from ..effects import GroupEffects
-from ..unserved import SHARE_TYPE, UnservedGroup
+from ..unserved import UnservedGroup
 from .store import GroupsAndOffsets, offset_commit_record, offset_tombstone
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ def _validate_commit(
             from ..consumer.offset_validation import validate_commit
 
             return validate_commit(consumer_group, request.member_id, generation_id, api_version)
+        if request.group_id in core.groups.share:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         if request.group_id in core.groups.unserved:
             validate_unserved(core.groups.unserved[request.group_id], generation_id)
             return None
@@ -124,12 +126,10 @@ def _validate_commit(
 
 
 def validate_unserved(group: UnservedGroup, generation_id: int) -> None:
-    """Raises KafkaError if offsets of a share or streams group may not be committed.
+    """Raises KafkaError if offsets of a streams group may not be committed.
 
     An administrator may commit for a streams group without members. Members may not commit: they are not served.
     """
-    if group.group_type == SHARE_TYPE:
-        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
     if generation_id >= 0 or group.members:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
 
@@ -179,7 +179,7 @@ def delete_offsets(
 
 def _group_to_delete_from(core: GroupsAndOffsets, group_id: str) -> Union[ClassicGroup, UnservedGroup, "ConsumerGroup"]:
     unserved = core.groups.unserved.get(group_id)
-    if unserved is not None and unserved.group_type != SHARE_TYPE:
+    if unserved is not None:
         return unserved
     consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is not None:

@@ -10,7 +10,6 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import OffsetFetchResponse
 
 from ..classic.group import GroupState
-from ..unserved import STREAMS_TYPE
 from .partition_offsets import CommittedOffset
 from .store import ZERO_UUID, GroupsAndOffsets, TopicOffsets
 
@@ -37,7 +36,7 @@ def validate_fetch(core: GroupsAndOffsets, group_id: str, member_id: str | None,
     """Raises KafkaError if the sender names a member of a consumer group that does not exist, or with a wrong epoch
     (KIP-848)."""
     unserved = core.groups.unserved.get(group_id)
-    if unserved is not None and unserved.group_type == STREAMS_TYPE and member_id and member_id not in unserved.members:
+    if unserved is not None and member_id and member_id not in unserved.members:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is not None and (member_id is not None or member_epoch >= 0):
@@ -98,7 +97,7 @@ def fetch_all_offsets(
 
 
 def _offsets_of(core: GroupsAndOffsets, group_id: str) -> TopicOffsets:
-    if group_id in core.groups.unserved:
+    if group_id in core.groups.unserved or group_id in core.groups.share:
         return core.offsets.topics_of(group_id)
     group = core.groups.classic.get(group_id)
     if (group is None or group.state is GroupState.DEAD) and group_id not in core.groups.consumer:

@@ -77,6 +77,8 @@ def _validate_sender(
         )
     if group is not None:
         _validate_committer(group, request)
+    elif request.group_id in core.groups.share:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
     elif request.group_id in core.groups.unserved:
         validate_unserved(core.groups.unserved[request.group_id], epoch)
     elif epoch >= 0:

@@ -14,7 +14,7 @@ from typing import Any
 
 from odradek.broker.groups.consumer.assignors import range as range_assignor
 from odradek.broker.groups.consumer.assignors import uniform
-from odradek.broker.groups.consumer.assignors.interface import (
+from odradek.broker.groups.modern.assignment import (
     GroupAssignment,
     GroupSpec,
     MemberSpec,

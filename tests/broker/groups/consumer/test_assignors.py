@@ -8,7 +8,7 @@ import pytest
 
 from odradek.broker.groups.consumer.assignors import range as range_assignor
 from odradek.broker.groups.consumer.assignors import uniform
-from odradek.broker.groups.consumer.assignors.interface import GroupSpec, MemberSpec, PartitionAssignorError
+from odradek.broker.groups.modern.assignment import GroupSpec, MemberSpec, PartitionAssignorError
 from support.kafka.java import java_class, java_or_skip, run_class
 
 from .assignor_specs import History, Question, Topics, readable, uuid_text

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
-from odradek.broker.groups.consumer.memory import NAME_BYTES, names_bytes
-from odradek.broker.groups.memory import MEMBER_BYTES, TOTAL_MAX_KEY
+from odradek.broker.groups.memory import MEMBER_BYTES, NAME_BYTES, TOTAL_MAX_KEY, names_bytes
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse

@@ -4,8 +4,8 @@ import struct
 
 import xxhash
 
-from odradek.broker.groups.consumer.metadata_hash import group_hash
-from odradek.broker.groups.consumer.topics import GroupTopics
+from odradek.broker.groups.modern.metadata_hash import group_hash
+from odradek.broker.groups.modern.topics import GroupTopics
 from odradek.broker.metadata.image.image import BrokerRegistration, MetadataImage, PartitionImage, TopicImage
 
 TOPIC_ID = bytes(range(16))

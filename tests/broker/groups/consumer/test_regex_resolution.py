@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from odradek.broker.groups.consumer.metadata_hash import group_hash
 from odradek.broker.groups.consumer.regex_resolution import NAMES_A_STEP, PORTION
+from odradek.broker.groups.modern.metadata_hash import group_hash
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from odradek.protocol.common.steps import Steps, run_to_end
 
-from .interface import (
+from ...modern.assignment import (
     A_STEP,
     GroupAssignment,
     GroupSpec,

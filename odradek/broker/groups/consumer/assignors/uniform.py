@@ -7,7 +7,7 @@ input, equal output; balance comes before stickiness. Source:
 
 from odradek.protocol.common.steps import Steps, run_to_end
 
-from .interface import GroupAssignment, GroupSpec, SubscribedTopicDescriber
+from ...modern.assignment import GroupAssignment, GroupSpec, SubscribedTopicDescriber
 from .uniform_heterogeneous import assign_heterogeneous
 from .uniform_homogeneous import assign_homogeneous
 

@@ -11,7 +11,7 @@ from struct import Struct
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.java.hash import hash_map_order_steps
 
-from .interface import (
+from ...modern.assignment import (
     A_STEP,
     Assignment,
     GroupAssignment,

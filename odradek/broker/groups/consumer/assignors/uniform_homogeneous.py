@@ -12,8 +12,7 @@ from itertools import islice
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.java.hash import hash_map_order_steps
 
-from .hash_order import partition_order, topic_map_order, topic_set_order
-from .interface import (
+from ...modern.assignment import (
     A_STEP,
     Assignment,
     GroupAssignment,
@@ -23,6 +22,7 @@ from .interface import (
     SubscribedTopics,
     TopicId,
 )
+from ...modern.hash_order import partition_order, topic_map_order, topic_set_order
 
 _TopicPartition = tuple[TopicId, int]
 

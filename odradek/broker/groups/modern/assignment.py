@@ -17,6 +17,8 @@ TopicId = bytes
 Assignment = dict[TopicId, frozenset[int]]
 """Partition indexes by topic id; a topic without partitions is left out."""
 
+NO_ASSIGNMENT: Mapping[TopicId, frozenset[int]] = {}
+
 SubscribedTopics = frozenset[TopicId]
 """Ids of topics that exist."""
 

@@ -1,0 +1,207 @@
+"""A share group: its epochs, its members, their targets, and the share partitions whose state is stored.
+
+Pure. Owns: what belongs to one group, and the bookkeeping that keeps it consistent. Never does: deciding. Invariants:
+changed by :mod:`.replay` alone, except ``refresh_deadline`` and ``calm``, which a restart drops; the group's epoch is
+never below that of its target assignment. Source: ``ShareGroup``, ``ModernGroup``,
+``ShareGroupStatePartitionMetadataInfo``.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+from odradek.protocol.common.steps import Steps
+
+from ...metrics.coordinator_counts import GroupCounts
+from ..config import GroupCoordinatorConfig
+from ..memory import GroupMemory
+from ..modern.assignment import Assignment, TopicId
+from ..modern.epochs import INITIAL_EPOCH, REFRESH_NOW
+from ..modern.topics import GroupTopics
+from ..records import CoordinatorRecord
+from .member import ShareGroupMember, member_bytes
+
+
+class ShareGroupState(StrEnum):
+    """A group's state, under the name that clients see."""
+
+    EMPTY = "Empty"
+    STABLE = "Stable"
+    """It has members. Their targets may still belong to an earlier epoch."""
+    DEAD = "Dead"
+
+
+class StatePartitions(NamedTuple):
+    """Some partitions of a topic. ``since_ms``: when the record that names them was replayed, wall clock."""
+
+    topic_name: str
+    partitions: frozenset[int]
+    since_ms: int
+
+
+class StateTopics(NamedTuple):
+    """The topics of a share group, by the progress of their state in ``__share_group_state``."""
+
+    initializing: Mapping[TopicId, StatePartitions] = {}
+    """The persister was asked to begin the state, and has not answered yet."""
+    initialized: Mapping[TopicId, StatePartitions] = {}
+    """Their state is stored. Only these partitions are assigned to members."""
+    deleting: Mapping[TopicId, str] = {}
+    """Topic id -> name. The persister was asked to delete the state, and has not answered yet."""
+
+
+NO_STATE_TOPICS = StateTopics()
+
+
+class ShareAssignmentComputation:
+    """A target assignment that is computed in steps. ``asked_ms``: when it was requested, wall clock. ``group`` and
+    ``steps`` are None until the computation begins."""
+
+    __slots__ = ("asked_ms", "group", "steps")
+
+    def __init__(self, asked_ms: int) -> None:
+        self.asked_ms = asked_ms
+        self.group: ShareGroup | None = None
+        self.steps: Steps[list[CoordinatorRecord]] | None = None
+
+
+class ShareGroup:
+    """One group. ``subscribed_topics``: topic name -> the number of members that subscribe to it."""
+
+    __slots__ = (
+        "assignment_epoch",
+        "assignment_timestamp_ms",
+        "calm",
+        "group_epoch",
+        "group_id",
+        "member_bytes",
+        "members",
+        "memory",
+        "metadata_hash",
+        "refresh_deadline",
+        "state_topics",
+        "subscribed_topics",
+        "target_assignment",
+    )
+
+    def __init__(self, group_id: str, memory: GroupMemory) -> None:
+        """``memory`` counts the bytes of the members of this group and of others."""
+        self.group_id = group_id
+        self.memory = memory
+        self.member_bytes = 0
+        self.group_epoch = INITIAL_EPOCH
+        self.metadata_hash = 0
+        self.assignment_epoch = INITIAL_EPOCH
+        self.assignment_timestamp_ms = 0
+        self.members: dict[str, ShareGroupMember] = {}
+        self.target_assignment: dict[str, Assignment] = {}
+        self.subscribed_topics: dict[str, int] = {}
+        self.state_topics: StateTopics | None = None
+        """None before the first record about them."""
+        self.refresh_deadline = REFRESH_NOW
+        self.calm = False
+        """Whether a heartbeat has found nothing to initialize or to assign, and no record was replayed since."""
+
+    def __del__(self) -> None:
+        # Counted here, because a group object is dropped by a tombstone and with its partition.
+        self.memory.used_bytes -= self.member_bytes
+
+    def __repr__(self) -> str:
+        return f"ShareGroup({self.group_id!r}, {self.state}, epoch {self.group_epoch}, {len(self.members)} members)"
+
+    @property
+    def state(self) -> ShareGroupState:
+        """The state that clients see."""
+        return ShareGroupState.STABLE if self.members else ShareGroupState.EMPTY
+
+    def topic_counts_with(self, old: ShareGroupMember, new: ShareGroupMember | None) -> dict[str, int]:
+        """Returns the subscribed topics as they will be after ``new`` replaces ``old``, or after ``old`` has left."""
+        counts = dict(self.subscribed_topics)
+        if old.member_id in self.members:
+            _count(counts, old, -1)
+        if new is not None:
+            _count(counts, new, 1)
+        return counts
+
+    def must_refresh(self, now_ms: int) -> bool:
+        """Whether the subscribed topics must be checked again."""
+        return self.refresh_deadline.is_over(self.group_epoch, now_ms)
+
+    def snapshot(self) -> dict[str, object]:
+        """Returns the state that a restart restores, as values that can be compared."""
+        topics = self.state_topics
+        return {
+            "epochs": (self.group_epoch, self.metadata_hash, self.assignment_epoch, self.assignment_timestamp_ms),
+            "members": dict(self.members),
+            "targets": dict(self.target_assignment),
+            "initializing": topics and {key: one[:2] for key, one in topics.initializing.items()},
+            "initialized": topics and {key: one[:2] for key, one in topics.initialized.items()},
+            "deleting": topics and set(topics.deleting),
+        }
+
+    # --- changed by replayed records
+
+    def put_member(self, member: ShareGroupMember) -> None:
+        """Adds a member, or replaces it by its new state."""
+        self._uncount(self.members.get(member.member_id))
+        self.members[member.member_id] = member
+        _count(self.subscribed_topics, member, 1)
+        self._hold(member_bytes(member))
+
+    def remove_member(self, member_id: str) -> None:
+        """Removes a member."""
+        self._uncount(self.members.pop(member_id, None))
+
+    def _uncount(self, old: ShareGroupMember | None) -> None:
+        if old is not None:
+            _count(self.subscribed_topics, old, -1)
+            self._hold(-member_bytes(old))
+
+    def _hold(self, more: int) -> None:
+        self.member_bytes += more
+        self.memory.used_bytes += more
+
+
+class ShareGroups(Protocol):
+    """The share groups of one partition of ``__consumer_offsets``, and what they need besides. The groups of all kinds
+    (``GroupRegistry``) are one."""
+
+    @property
+    def config(self) -> GroupCoordinatorConfig:
+        """The limits and times of the coordinator."""
+
+    @property
+    def topics(self) -> GroupTopics:
+        """The topics that groups subscribe to."""
+
+    @property
+    def memory(self) -> GroupMemory:
+        """Counts the bytes of all members."""
+
+    @property
+    def counts(self) -> GroupCounts:
+        """Metrics."""
+
+    @property
+    def group_configs(self) -> Callable[[str], Mapping[str, str]]:
+        """Returns the configs of a group by its id."""
+
+    @property
+    def share(self) -> dict[str, ShareGroup]:
+        """The share groups by id."""
+
+    @property
+    def sharing(self) -> dict[str, ShareAssignmentComputation]:
+        """The target assignments of large share groups that are being computed."""
+
+    def is_taken(self, group_id: str) -> bool:
+        """Whether the id belongs to a group of another kind."""
+
+
+def _count(counts: dict[str, int], member: ShareGroupMember, change: int) -> None:
+    for name in member.subscribed_topic_names:
+        count = counts.get(name, 0) + change
+        if count > 0:
+            counts[name] = count
+        else:
+            counts.pop(name, None)
