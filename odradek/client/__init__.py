@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from odradek.client.admin import Admin
     from odradek.client.consumer import Consumer
     from odradek.client.producer import Producer
+    from odradek.client.share import ShareConsumer
     from odradek.client.types import TopicPartition
 else:
     __getattr__ = lazy_exports(
@@ -20,8 +21,9 @@ else:
             "Admin": "admin",
             "Consumer": "consumer",
             "Producer": "producer",
+            "ShareConsumer": "share",
             "TopicPartition": "types",
         },
     )
 
-__all__ = ["Admin", "Consumer", "Producer", "TopicPartition"]
+__all__ = ["Admin", "Consumer", "Producer", "ShareConsumer", "TopicPartition"]

@@ -209,6 +209,8 @@ class Inspection(ABC):
     def lag(self, group: str, topics: Iterable[str] = ()) -> "dict[TopicPartition, int]":
         """The lag of a group: for each partition, the number of offsets from the committed one to the end.
 
+        In a share group: the number of records that are neither accepted nor rejected nor given up.
+
         Without ``topics``, of the partitions for which the group has committed an offset: empty for a group that has
         committed nothing or does not exist. With ``topics``, of all their
         partitions: a partition without a committed offset counts from its start.
@@ -216,7 +218,8 @@ class Inspection(ABC):
         return self._admin(lambda admin: _lag(admin, group, list(topics)))
 
     def wait_until_consumed(self, group: str, *topics: str, timeout_s: float = TIMEOUT_S) -> None:
-        """Waits until a group has committed the end offset of each partition of the topics.
+        """Waits until a group has committed the end offset of each partition of the topics, or a share group has
+        finished all their records.
 
         Without ``topics``, of the partitions for which it has committed an offset. Raises TimeoutError with the lag of
         each partition.
@@ -247,7 +250,7 @@ class Inspection(ABC):
                 from odradek.client.errors import AdminError
 
                 try:
-                    return (await admin.describe_groups([group]))[group]
+                    return await _described(admin, group)
                 except AdminError:
                     return None  # no member has joined yet
 
@@ -272,7 +275,7 @@ class Inspection(ABC):
         """A group with its state and its members. Raises AdminError: GROUP_ID_NOT_FOUND."""
 
         async def describe(admin: "Admin") -> "GroupDescription":
-            return (await admin.describe_groups([group]))[group]
+            return await _described(admin, group)
 
         return self._admin(describe)
 
@@ -306,12 +309,44 @@ async def _lag(admin: "Admin", group: str, topics: list[str]) -> "dict[TopicPart
     committed = {key: value.offset for key, value in (await admin.list_group_offsets(group)).items()}
     whole = (await admin.describe_topics(topics)) if topics else {}
     asked = {TopicPartition(name, number) for name, topic in whole.items() for number in topic.partitions}
+    of_share_group = {} if committed else await _share_lag(admin, group)
+    if of_share_group and not topics:
+        return dict(sorted(of_share_group.items()))
     asked |= {key for key in committed if not topics or key.topic in topics}
     if not asked:
         return {}
     ends = await admin.list_offsets(dict.fromkeys(asked, -1), isolation_level="read_committed")
     starts = await admin.list_offsets(dict.fromkeys(asked, -2))
-    return {key: max(0, ends[key].offset - committed.get(key, starts[key].offset)) for key in sorted(asked)}
+    return {
+        key: of_share_group[key]
+        if key in of_share_group
+        else max(0, ends[key].offset - committed.get(key, starts[key].offset))
+        for key in sorted(asked)
+    }
+
+
+async def _share_lag(admin: "Admin", group: str) -> "dict[TopicPartition, int]":
+    """The lag of a share group's partitions that have a start; empty for other groups."""
+    from odradek.client.errors import AdminError
+
+    try:
+        offsets = (await admin.list_share_group_offsets([group]))[group]
+    except AdminError:
+        return {}
+    return {key: at.lag for key, at in offsets.items() if at is not None and at.lag is not None}
+
+
+async def _described(admin: "Admin", group: str) -> "GroupDescription":
+    """A group of any type but streams. Raises AdminError: GROUP_ID_NOT_FOUND."""
+    from odradek.client.errors import AdminError
+
+    try:
+        return (await admin.describe_groups([group]))[group]
+    except AdminError as error:
+        try:
+            return (await admin.describe_share_groups([group]))[group]
+        except AdminError:
+            raise error from None
 
 
 async def _wait(

@@ -5,7 +5,9 @@ import threading
 import confluent_kafka
 import pytest
 
+from odradek.client.admin import Admin
 from odradek.client.errors import AdminError
+from odradek.client.share import ShareConsumer
 from odradek.client.types import TopicPartition
 from odradek.protocol.errors import KafkaError
 from odradek.testing import InProcessBroker, KafkaCluster
@@ -107,6 +109,25 @@ def test_a_group_that_has_read_everything(kafka: InProcessBroker) -> None:
     kafka.produce("orders", "three")
     with pytest.raises(TimeoutError, match="group readers lags behind by orders-0: 1"):
         kafka.wait_until_consumed("readers", timeout_s=0.1)
+
+
+@pytest.mark.kafka(topics=["orders"])
+async def test_a_share_group_that_has_read_everything(kafka: InProcessBroker) -> None:
+    orders = TopicPartition("orders", 0)
+    kafka.produce("orders", "one", "two")
+    async with Admin(kafka.bootstrap_servers) as admin:
+        await admin.alter_share_group_offsets("workers", {orders: 0})
+    assert kafka.lag("workers") == kafka.lag("workers", ["orders"]) == {orders: 2}
+    assert kafka.describe_group("workers").state == "Empty"
+    with pytest.raises(TimeoutError, match="group workers lags behind by orders-0: 2"):
+        kafka.wait_until_consumed("workers", timeout_s=0.1)
+    async with ShareConsumer("orders", group_id="workers", bootstrap_servers=kafka.bootstrap_servers) as consumer:
+        records = 0
+        while records < 2:
+            records += len(await consumer.poll(1_000))
+        assert len(kafka.wait_group_stable("workers", members=1).members) == 1
+    kafka.wait_until_consumed("workers", "orders")
+    kafka.wait_until_consumed("workers")
 
 
 async def test_the_helpers_work_beside_an_event_loop(kafka: InProcessBroker) -> None:

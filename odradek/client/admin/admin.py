@@ -29,6 +29,7 @@ from .quorum import QuorumAdmin, QuorumDescription, QuorumReplica
 from .reassignments import PartitionReassignment, ReassignmentAdmin, ReassignmentResult
 from .records import RecordAdmin
 from .scram_users import ScramDeletion, ScramUpsertion, ScramUserAdmin, UserCredential
+from .share_groups import ShareGroupAdmin, SharePartitionOffset
 from .topics import CreatedTopic, NewTopic, TopicAdmin
 from .transactions import ProducerState, TransactionAdmin, TransactionDescription, TransactionListing
 
@@ -66,6 +67,7 @@ __all__ = [
     "ResourcePattern",
     "ScramDeletion",
     "ScramUpsertion",
+    "SharePartitionOffset",
     "TransactionDescription",
     "TransactionListing",
     "UpgradeType",
@@ -78,6 +80,7 @@ class Admin(
     ConfigAdmin,
     RecordAdmin,
     GroupAdmin,
+    ShareGroupAdmin,
     LogDirAdmin,
     TransactionAdmin,
     ElectionAdmin,

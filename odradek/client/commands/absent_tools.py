@@ -2,7 +2,6 @@
 
 ZOOKEEPER = "Kafka 4 and Odradek have no ZooKeeper: the metadata is in the log directory"
 CONNECT = "Kafka Connect is a part of Apache Kafka: run it from there, with bootstrap.servers of this broker"
-SHARE = "share groups are not supported (docs/differences.md); 'odradek groups --list --share' lists those of a Kafka"
 METRICS = "the broker has no JMX: set odradek.metrics.listener and read /metrics (docs/metrics.md)"
 
 INSTEAD_OF_TOOL = {
@@ -10,7 +9,6 @@ INSTEAD_OF_TOOL = {
     "connect-mirror-maker": CONNECT,
     "connect-plugin-path": CONNECT,
     "connect-standalone": CONNECT,
-    "kafka-console-share-consumer": SHARE,
     "kafka-jmx": METRICS,
     "kafka-metadata-shell": "use 'odradek dump-log --cluster-metadata-decoder --files FILE'",
     "kafka-mirror-maker": "Kafka 4 removed it: run connect-mirror-maker.sh of Apache Kafka against this broker",
@@ -19,13 +17,12 @@ INSTEAD_OF_TOOL = {
     "kafka-replica-verification": "use 'odradek topics --describe --under-replicated-partitions'; "
     "'odradek storage check' verifies the files of a broker",
     "kafka-server-stop": "end the process of 'odradek serve' with SIGTERM (kill, systemctl stop, docker stop)",
-    "kafka-share-consumer-perf-test": SHARE,
-    "kafka-share-groups": SHARE,
+    "kafka-share-consumer-perf-test": "run it from Apache Kafka against this broker, or use 'odradek consume --share'",
     "kafka-streams-groups": "streams groups are not supported (docs/differences.md); "
     "'odradek groups --list --streams' lists those of a Kafka",
     "kafka-verifiable-consumer": "use 'odradek verify' or 'odradek consume --json'",
     "kafka-verifiable-producer": "use 'odradek verify' or 'odradek perf produce'",
-    "kafka-verifiable-share-consumer": SHARE,
+    "kafka-verifiable-share-consumer": "use 'odradek consume --share --json'",
     "trogdor": "it is for Kafka's own system tests; 'odradek perf' measures",
     "zookeeper-security-migration": ZOOKEEPER,
     "zookeeper-server-start": ZOOKEEPER,
@@ -42,6 +39,7 @@ COMMAND_OF_CLASS = {
     "ConfigCommand": "configs",
     "ConsoleConsumer": "consume",
     "ConsoleProducer": "produce",
+    "ConsoleShareConsumer": "consume --share",
     "ConsumerGroupCommand": "groups",
     "ConsumerPerformance": "perf consume",
     "DelegationTokenCommand": "delegation-tokens",
@@ -56,6 +54,7 @@ COMMAND_OF_CLASS = {
     "MetadataQuorumCommand": "metadata-quorum",
     "ProducerPerformance": "perf produce",
     "ReassignPartitionsCommand": "reassign-partitions",
+    "ShareGroupCommand": "share-groups",
     "StorageTool": "storage",
     "StreamsResetter": "streams-application-reset",
     "TopicCommand": "topics",

@@ -227,6 +227,23 @@ CONSUMER: Settings = {
     "receive.buffer.bytes": ("receive_buffer_bytes", _buffer_size),
     "session.timeout.ms": ("session_timeout_ms", _number),
 }
+SHARE_CONSUMER: Settings = {
+    **CONNECTION,
+    **{
+        key: CONSUMER[key]
+        for key in (
+            "check.crcs",
+            "client.rack",
+            "fetch.max.bytes",
+            "fetch.max.wait.ms",
+            "fetch.min.bytes",
+            "group.id",
+            "max.poll.records",
+            "metadata.max.age.ms",
+        )
+    },
+    "share.acquire.mode": ("share_acquire_mode", str),
+}
 GIVEN_BY_FLAGS = frozenset({"bootstrap.servers"})
 
 

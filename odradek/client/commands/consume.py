@@ -1,39 +1,36 @@
-"""``odradek consume``: does what ``kafka-console-consumer.sh`` does, and can stop at an offset, a time or the end."""
+"""``odradek consume``: does what ``kafka-console-consumer.sh`` does, and can stop at an offset, a time or the end.
+
+With ``--share`` it does what ``kafka-console-share-consumer.sh`` does (:mod:`.share_consume`).
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from odradek.protocol.common.command_options import flag, option, repeated, takes
+from odradek.protocol.common.command_options import takes
 
 from ..types import ConsumerRecord, TopicPartition
 from .command_config import (
     CONSUMER,
-    client_config_option,
-    client_properties_option,
+    SHARE_CONSUMER,
     client_settings,
-    deprecated_properties,
-    old_config_option,
-    old_properties_option,
     read_properties,
     under_flags,
     with_deprecated,
 )
+from .consume_options import ConsumeOptions, parse_moment
 from .deserializers import DeserializationError
 from .kafka_command import KafkaCommand
 from .message_formatters import Formatter, formatter_of
 from .record_format import RecordFormat
 from .running import (
     CommandError,
-    bootstrap_option,
-    json_option,
     key_values,
     main,
     run,
@@ -44,108 +41,27 @@ if TYPE_CHECKING:
     from ..consumer.consumer import Consumer
 
 POLL_MS = 1_000
-
-
-def parse_moment(text: str) -> int:
-    """Parses ms since 1970, or an ISO 8601 time (local if it has no offset), to ms since 1970. Raises UsageError."""
-    if re.fullmatch(r"\d+", text):
-        return int(text)
-    try:
-        return int(datetime.fromisoformat(text).timestamp() * 1000)
-    except ValueError:
-        raise click.UsageError(
-            f"{text} must be milliseconds since 1970, or a time like 2026-01-31T12:00:00+00:00"
-        ) from None
+SHARE_GROUP = "console-share-consumer"
+"""The share group without ``--group``, and the client id of its member. Source: ``ConsoleShareConsumerOptions``."""
 
 
 REFUSED = {
     "formatter-property": ("property",),
     "command-property": ("consumer-property",),
     "command-config": ("consumer.config",),
+    "reject": ("release",),
+    "share": (
+        "include",
+        "partition",
+        "offset",
+        "from-beginning",
+        "until-offset",
+        "until-time",
+        "until-end",
+        "isolation-level",
+        "skip-message-on-error",
+    ),
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConsumeOptions:
-    """The arguments of the command."""
-
-    bootstrap_server: str = bootstrap_option()
-    command_config: str | None = client_config_option("consumer")
-    command_properties: tuple[str, ...] = client_properties_option("consumer")
-    consumer_config: None = old_config_option("consumer")
-    consumer_property: None = old_properties_option("consumer")
-    topic: str | None = option("--topic", help="The topic.")
-    include: str | None = option("--include", help="Read all topics that match a regular expression instead.")
-    partition: int | None = option("--partition", type=click.IntRange(min=0), help="Only this partition.")
-    offset: str | None = option(
-        "--offset", help="Where to begin: earliest, latest (default), or a number with --partition."
-    )
-    from_beginning: bool = flag("--from-beginning", help="Begin at the earliest record if no offset is committed.")
-    group: str | None = option("--group", help="Read as a member of this group and commit. Default: no group.")
-    max_messages: int | None = option(
-        "--max-messages", type=click.IntRange(min=-1), help="Stop after this many records; -1: do not stop."
-    )
-    timeout_ms: int | None = option(
-        "--timeout-ms", type=int, help="Stop if no record arrives for this many milliseconds; -1: do not stop."
-    )
-    until_offset: int | None = option(
-        "--until-offset", type=click.IntRange(min=0), help="Stop before this offset, in each partition."
-    )
-    until_time: str | None = option(
-        "--until-time", help="Stop before the first record at this time (ms, or ISO 8601), in each partition."
-    )
-    until_end: bool = flag("--until-end", help="Stop at the current end of each partition.")
-    properties: tuple[str, ...] = repeated(
-        "--formatter-property",
-        metavar="KEY=VALUE",
-        help="How to print: print.timestamp, print.key, print.offset, print.partition, print.headers, print.value, "
-        "print.epoch, key.separator, line.separator, headers.separator, null.literal, key.deserializer, "
-        "value.deserializer, headers.deserializer.",
-    )
-    old_properties: None = deprecated_properties("--formatter-property")
-    formatter_config: TextIO | None = option(
-        "--formatter-config", type=click.File(), metavar="FILE", help="A properties file with such properties."
-    )
-    formatter: str | None = option(
-        "--formatter", metavar="CLASS", help="How to print, by the name of Kafka's class (docs/commands.md)."
-    )
-    key_deserializer: str | None = option(
-        "--key-deserializer", metavar="CLASS", help="The deserializer of keys, by the name of Kafka's class."
-    )
-    value_deserializer: str | None = option(
-        "--value-deserializer", metavar="CLASS", help="The deserializer of values, by the name of Kafka's class."
-    )
-    skip_message_on_error: bool = flag("--skip-message-on-error", help="Skip records that cannot be printed.")
-    enable_systest_events: bool = flag(
-        "--enable-systest-events", help="Print shutdown_complete when the consumer has closed."
-    )
-    isolation_level: str = option(
-        "--isolation-level",
-        type=click.Choice(["read_uncommitted", "read_committed"]),
-        default="read_uncommitted",
-        show_default=True,
-    )
-    as_json: bool = json_option()
-
-    @property
-    def record_limit(self) -> int | None:
-        """The number of records to stop after."""
-        return None if self.max_messages == -1 else self.max_messages
-
-    @property
-    def idle_limit_ms(self) -> int | None:
-        """How long to wait for a record before the end."""
-        return None if self.timeout_ms is not None and self.timeout_ms < 0 else self.timeout_ms
-
-    @property
-    def until_time_ms(self) -> int | None:
-        """The time of ``--until-time``, in ms since 1970. Raises UsageError."""
-        return None if self.until_time is None else parse_moment(self.until_time)
-
-    @property
-    def has_end(self) -> bool:
-        """Whether each partition has an offset to stop at."""
-        return self.until_offset is not None or self.until_time is not None or self.until_end
 
 
 @click.command(
@@ -161,6 +77,23 @@ def command(options: ConsumeOptions) -> int:
         options = replace(options, offset=options.offset.lower())
     check_place(options)
     formatter = the_formatter(options.formatter, shown_properties(options), as_json=options.as_json)
+    try:
+        return _read_as_share_group(options, formatter) if options.share else _read(options, formatter)
+    finally:
+        if options.enable_systest_events:
+            click.echo("shutdown_complete")
+
+
+def _read_as_share_group(options: ConsumeOptions, formatter: Formatter) -> int:
+    from .share_consume import share_consume_until_done
+
+    given = client_settings(SHARE_CONSUMER, options.command_config, options.command_properties)
+    group_id = the_group(given, options.group) or SHARE_GROUP
+    settings = {"client_id": SHARE_GROUP, **given, "group_id": group_id}
+    return run(lambda: share_consume_until_done(settings, options, formatter))
+
+
+def _read(options: ConsumeOptions, formatter: Formatter) -> int:
     given = client_settings(CONSUMER, options.command_config, options.command_properties)
     settings = consumer_settings(given, options, starting_point(given, options))
     has_group = settings["group_id"] is not None
@@ -170,16 +103,14 @@ def command(options: ConsumeOptions) -> int:
         parse_moment(options.until_time)
     if has_group and options.has_end:
         raise click.UsageError("--until-... and --group cannot be used together, because a group's partitions change")
-    try:
-        return run(lambda: consume_until_done(settings, options, formatter))
-    finally:
-        if options.enable_systest_events:
-            click.echo("shutdown_complete")
+    return run(lambda: consume_until_done(settings, options, formatter))
 
 
 def check_place(options: ConsumeOptions) -> None:
     """Raises UsageError if topic, partition and starting offset are missing or contradictory."""
     offset = options.offset
+    if not options.share and (options.reject or options.release or options.reject_message_on_error):
+        raise click.UsageError("--reject, --release and --reject-message-on-error go with --share")
     if (options.topic is None) == (options.include is None):
         raise click.UsageError("Exactly one of --topic and --include is required")
     if options.partition is not None and options.topic is None:
@@ -234,16 +165,21 @@ def the_formatter(class_name: str | None, properties: Mapping[str, str], *, as_j
 
 def consumer_settings(given: Mapping[str, Any], options: ConsumeOptions, offset_reset: str) -> dict[str, Any]:
     """The consumer's arguments from file and flags; ``group_id`` may be None. Raises UsageError if groups differ."""
-    group = options.group
-    group_id = given.get("group_id", group)
+    group_id = the_group(given, options.group)
+    defaults = {"client_id": "console-consumer", "auto_offset_reset": offset_reset}
+    settings = under_flags({**defaults, **given}, isolation_level=options.isolation_level)
+    return {**settings, "group_id": group_id}
+
+
+def the_group(given: Mapping[str, Any], group: str | None) -> str | None:
+    """The group of ``--group`` or of the settings, None without one. Raises UsageError if they differ."""
+    group_id: str | None = given.get("group_id", group)
     if group is not None and group_id != group:
         raise click.UsageError(
             "The group ids provided in different places (--group, --command-property, --command-config) do not match. "
             f"Detected group ids: '{group}', '{group_id}'"
         )
-    defaults = {"client_id": "console-consumer", "auto_offset_reset": offset_reset}
-    settings = under_flags({**defaults, **given}, isolation_level=options.isolation_level)
-    return {**settings, "group_id": group_id}
+    return group_id
 
 
 async def consume_until_done(settings: Mapping[str, Any], options: ConsumeOptions, formatter: Formatter) -> int:

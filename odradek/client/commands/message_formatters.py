@@ -12,7 +12,8 @@ LoggingMessageFormatter writes to standard error; the others do no I/O. Source: 
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Protocol
 
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.names.transaction_states import transaction_state_name
@@ -21,8 +22,13 @@ from ..types import TIMESTAMP_TYPE_NAMES, ConsumerRecord
 from .deserializers import DeserializationError
 from .record_format import RecordFormat
 
-Formatter = Callable[[ConsumerRecord], bytes]
-"""A function that returns the output for a record; empty if nothing is printed. Raises DeserializationError."""
+
+class Formatter(Protocol):
+    """A function that returns the output for a record; empty if nothing is printed. Raises DeserializationError."""
+
+    def __call__(self, record: ConsumerRecord, delivery_count: int | None = None) -> bytes:
+        """The bytes to print. ``delivery_count``: how often a share group has delivered the record."""
+
 
 INTERNAL_RECORDS: Mapping[str, Mapping[int, str]] = {
     "OffsetsMessageFormatter": {0: "LegacyOffsetCommit", 1: "OffsetCommit"},
@@ -41,17 +47,17 @@ def formatter_of(class_name: str, record_format: RecordFormat) -> Formatter:
     if name == "DefaultMessageFormatter":
         return record_format.line
     if name == "LoggingMessageFormatter":
-        return lambda record: _logged(record, record_format)
+        return lambda record, delivery_count=None: _logged(record, record_format, delivery_count)
     if name == "NoOpMessageFormatter":
-        return lambda record: b""
+        return lambda record, delivery_count=None: b""
     if name in INTERNAL_RECORDS:
         return _internal(INTERNAL_RECORDS[name])
     known = ", ".join((*PLAIN, *INTERNAL_RECORDS))
     raise ValueError(f"{class_name} is an unknown formatter; known are {known}")
 
 
-def _logged(record: ConsumerRecord, record_format: RecordFormat) -> bytes:
-    line = record_format.line(record)
+def _logged(record: ConsumerRecord, record_format: RecordFormat, delivery_count: int | None) -> bytes:
+    line = record_format.line(record, delivery_count)
     parts = [f"{TIMESTAMP_TYPE_NAMES[record.timestamp_type]}:{record.timestamp}"] if record.timestamp >= 0 else []
     for what, data in (("key", record.key), ("value", record.value)):
         parts.append(f"{what}:{'null' if data is None else data.decode('utf-8', 'replace')}")
@@ -78,7 +84,7 @@ def _internal(types: Mapping[int, str]) -> Formatter:
             found["transactionStatus"] = transaction_state_name(found["transactionStatus"])
         return found
 
-    def line(record: ConsumerRecord) -> bytes:
+    def line(record: ConsumerRecord, delivery_count: int | None = None) -> bytes:
         kind = -1 if record.key is None else _int16(record.key)
         if record.key is None or kind not in types:
             return b""

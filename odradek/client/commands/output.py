@@ -12,6 +12,9 @@ import click
 
 MISSING = "-"
 
+Column = tuple[str, int, Sequence[object]]
+"""Header, minimum width, cells."""
+
 
 def topic_id_text(topic_id: bytes) -> str:
     """A topic id as Kafka writes it: URL-safe base64 without padding."""
@@ -33,6 +36,12 @@ def print_columns(header: Sequence[str], rows: Sequence[Sequence[object]], width
     click.echo("")
     for row in cells:
         click.echo(" ".join(f"{cell:<{width}}" for cell, width in zip(row, wide, strict=True)))
+
+
+def print_table(columns: Sequence[Column]) -> None:
+    """Prints columns that have one cell for each row, as :func:`print_columns` does."""
+    rows = list(zip(*(cells for _, _, cells in columns), strict=True))
+    print_columns([header for header, _, _ in columns], rows, [width for _, width, _ in columns])
 
 
 def print_tabbed(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -18,6 +18,7 @@ class RecordFormat(NamedTuple):
     print_timestamp: bool = False
     print_partition: bool = False
     print_offset: bool = False
+    print_delivery: bool = False
     print_epoch: bool = False
     print_headers: bool = False
     print_key: bool = False
@@ -52,10 +53,11 @@ class RecordFormat(NamedTuple):
                 values[known[name]] = text.encode()
         return cls(**values)
 
-    def line(self, record: ConsumerRecord) -> bytes:
+    def line(self, record: ConsumerRecord, delivery_count: int | None = None) -> bytes:
         """A record's output as Kafka prints it: the enabled fields with separators between them, a line separator.
 
-        Raises DeserializationError for bytes that a deserializer rejects.
+        ``delivery_count``: how often a share group has delivered the record, None without a share group. Raises
+        DeserializationError for bytes that a deserializer rejects.
         """
         parts: list[bytes] = []
         if self.print_timestamp:
@@ -66,6 +68,8 @@ class RecordFormat(NamedTuple):
             parts.append(b"Partition:%d" % record.partition)
         if self.print_offset:
             parts.append(b"Offset:%d" % record.offset)
+        if self.print_delivery:
+            parts.append(b"Delivery:NOT_PRESENT" if delivery_count is None else b"Delivery:%d" % delivery_count)
         if self.print_epoch:
             parts.append(b"Epoch:%d" % record.leader_epoch if record.leader_epoch >= 0 else b"Epoch:NOT_PRESENT")
         if self.print_headers:
@@ -89,7 +93,7 @@ class RecordFormat(NamedTuple):
             return self.null_literal
         return data if deserializer is None else deserializer(data)
 
-    def json_line(self, record: ConsumerRecord) -> bytes:
+    def json_line(self, record: ConsumerRecord, delivery_count: int | None = None) -> bytes:
         """The record as one line of JSON; bytes that are not UTF-8 as ``{"base64": …}``.
 
         Raises DeserializationError as :meth:`line`.
@@ -98,7 +102,7 @@ class RecordFormat(NamedTuple):
         def text(data: bytes | None, deserializer: Deserializer | None) -> Any:
             return text_or_base64(data if data is None or deserializer is None else deserializer(data))
 
-        document = {
+        document: dict[str, Any] = {
             "topic": record.topic,
             "partition": record.partition,
             "offset": record.offset,
@@ -110,4 +114,6 @@ class RecordFormat(NamedTuple):
                 {"key": name, "value": text(value, self.headers_deserializer)} for name, value in record.headers
             ],
         }
+        if delivery_count is not None:
+            document["deliveryCount"] = delivery_count
         return json.dumps(document, ensure_ascii=False).encode() + b"\n"

@@ -51,6 +51,9 @@ def cluster_defaults(brokers: int) -> dict[str, str]:
         "transaction.state.log.replication.factor": replicas,
         "transaction.state.log.min.isr": min_isr,
         "transaction.state.log.num.partitions": "3",
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": min_isr,
+        "share.coordinator.state.topic.num.partitions": "3",
     }
 
 

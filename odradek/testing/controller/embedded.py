@@ -17,8 +17,10 @@ from odradek.broker.metadata.image.features import (
     BOOTSTRAP_METADATA_VERSION,
     GROUP_VERSION,
     LATEST_GROUP_VERSION,
+    LATEST_SHARE_VERSION,
     LATEST_TRANSACTION_VERSION,
     METADATA_VERSION,
+    SHARE_VERSION,
     TRANSACTION_VERSION,
 )
 from odradek.broker.metadata.image.image import MetadataImage
@@ -44,6 +46,7 @@ controller without a broker."""
 FEATURES: Mapping[str, int] = {
     METADATA_VERSION: BOOTSTRAP_METADATA_VERSION,
     GROUP_VERSION: LATEST_GROUP_VERSION,
+    SHARE_VERSION: LATEST_SHARE_VERSION,
     TRANSACTION_VERSION: LATEST_TRANSACTION_VERSION,
 }
 """The feature levels of a new cluster. Eligible leader replicas (KIP-966) are left out: leaders come from ISRs only."""

@@ -25,6 +25,7 @@ TOOLS = {
     "kafka-configs": f"{PACKAGE}.ConfigCommand",
     "kafka-console-consumer": f"{PACKAGE}.consumer.ConsoleConsumer",
     "kafka-console-producer": f"{PACKAGE}.ConsoleProducer",
+    "kafka-console-share-consumer": f"{PACKAGE}.consumer.ConsoleShareConsumer",
     "kafka-consumer-groups": f"{PACKAGE}.consumer.group.ConsumerGroupCommand",
     "kafka-delegation-tokens": f"{PACKAGE}.DelegationTokenCommand",
     "kafka-delete-records": f"{PACKAGE}.DeleteRecordsCommand",
@@ -36,6 +37,7 @@ TOOLS = {
     "kafka-log-dirs": f"{PACKAGE}.LogDirsCommand",
     "kafka-metadata-quorum": f"{PACKAGE}.MetadataQuorumCommand",
     "kafka-reassign-partitions": f"{PACKAGE}.reassign.ReassignPartitionsCommand",
+    "kafka-share-groups": f"{PACKAGE}.consumer.group.ShareGroupCommand",
     "kafka-storage": "kafka.tools.StorageTool",
     "kafka-streams-application-reset": f"{PACKAGE}.StreamsResetter",
     "kafka-topics": f"{PACKAGE}.TopicCommand",
@@ -46,6 +48,7 @@ WRONG_USAGE = 2
 OWN = (
     re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}"),  # ids of members
     re.compile(r"(?<![\w-])[\w-]{22}(?![\w-])"),  # ids of topics, clusters and directories
+    re.compile(r"(?<!\S)[A-Za-z0-9+/]{22}(?!\S)"),  # ids of librdkafka's members
     re.compile(r"\b1[78]\d{11}\b"),  # times
 )
 """What is different in each broker."""

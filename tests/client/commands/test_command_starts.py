@@ -15,7 +15,7 @@ OURS = [
     "topics", "produce", "consume", "groups", "transactions", "configs", "get-offsets", "health", "acls",
     "delegation-tokens", "client-metrics", "log-dirs", "delete-records", "leader-election", "broker-api-versions",
     "cluster", "features", "metadata-quorum", "reassign-partitions", "perf", "verify",
-    "streams-application-reset",
+    "streams-application-reset", "share-groups",
 ]  # fmt: skip
 
 
@@ -49,6 +49,7 @@ UNREACHABLE = {
     "metadata-quorum": ["describe", "--status"],
     "reassign-partitions": ["--list"],
     "streams-application-reset": ["--application-id", "a"],
+    "share-groups": ["--list"],
     "verify": [],
 }
 
@@ -73,6 +74,7 @@ A_REQUEST = {
     "produce": ["--topic", "imported", "--file", os.devnull],
     "consume": ["--topic", "imported", "--partition", "0", "--offset", "earliest", "--until-end"],
     "groups": ["--list"],
+    "share-groups": ["--list"],
     "transactions": ["list"],
     "configs": ["--describe", "--topic", "imported"],
     "get-offsets": [],

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer, ShareConsumer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from answers.recording import DIRECTORY
@@ -87,20 +87,34 @@ def brokers(request: pytest.FixtureRequest, table: Path, tmp_path: Path) -> Iter
 
 @pytest.fixture
 def members(table: Path, brokers: list[OurBroker]) -> Iterator[None]:
-    """In each broker a member of the group live-app, which reads the topic live-events."""
-    consumers = []
-    for broker in brokers if table.stem == "groups" else ():
+    """In each broker a member of the group live-app, which reads the topic live-events, or of such a share group."""
+    consumers: list[Consumer | ShareConsumer] = []
+    for broker in brokers if table.stem in ("groups", "share-groups") else ():
         servers: dict[str, str | int | float | bool] = {"bootstrap.servers": broker.bootstrap_servers}
         admin = AdminClient(servers)
         admin.create_topics([NewTopic("live-events", 1, 1)])["live-events"].result()
+        if table.stem == "share-groups":
+            consumers.append(share_member(servers, "live-app", "live-events"))
+            continue
         consumer = Consumer({**servers, "group.id": "live-app"})
         consumers.append(consumer)
         consumer.subscribe(["live-events"])
         while not consumer.assignment():
             consumer.poll(0.05)
     yield
-    for consumer in consumers:
-        consumer.close()
+    for member in consumers:
+        member.close()
+
+
+def share_member(servers: dict[str, str | int | float | bool], group: str, topic: str) -> ShareConsumer:
+    """A member of a share group that has its partition: the client reports no assignment, so a record is awaited."""
+    producer = Producer(servers)
+    consumer = ShareConsumer({**servers, "group.id": group})
+    consumer.subscribe([topic])
+    while not consumer.poll(0.05):
+        producer.produce(topic, "a record")
+        producer.flush()
+    return consumer
 
 
 def places(broker: OurBroker) -> dict[str, str]:

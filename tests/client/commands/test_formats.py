@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.client.commands.configs import split_configs
-from odradek.client.commands.consume import parse_moment
+from odradek.client.commands.consume_options import parse_moment
 from odradek.client.commands.get_offsets import parse_time, partition_filter
 from odradek.client.commands.groups.reset_target import parse_datetime, parse_duration_ms
 from odradek.client.commands.lines import LineError, LineFormat

@@ -37,7 +37,10 @@ OURS_ALONE = {
         "--acks", "--compression-type", "--file", "--header", "--json", "--key", "--linger-ms", "--partition",
         "--tombstone",
     },
-    "consume": {"--json", "--until-end", "--until-offset", "--until-time"},
+    "consume": {
+        "--json", "--reject", "--reject-message-on-error", "--release", "--share", "--until-end", "--until-offset",
+        "--until-time",
+    },
 }  # fmt: skip
 TOOLS = "org.apache.kafka.tools"
 OTHER_SCRIPTS = {
@@ -48,6 +51,7 @@ OTHER_SCRIPTS = {
     "leader-election": f"{TOOLS}.LeaderElectionCommand",
     "reassign-partitions": f"{TOOLS}.reassign.ReassignPartitionsCommand",
     "client-metrics": f"{TOOLS}.ClientMetricsCommand",
+    "share-groups": f"{TOOLS}.consumer.group.ShareGroupCommand",
     "streams-application-reset": f"{TOOLS}.StreamsResetter",
     "broker-api-versions": f"{TOOLS}.BrokerApiVersionsCommand",
     "perf produce": f"{TOOLS}.ProducerPerformance",

@@ -5,7 +5,7 @@ Source: ``ConsumerGroupCommand``: deleteGroups and deleteOffsets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -36,20 +36,28 @@ async def delete_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: Se
         failed: dict[str, KafkaError] = {}
     except AdminError as error:
         deleted, failed = list(error.results), error.errors
-    if options.as_json:
+    reasons = {group: _reason(error) for group, error in failed.items()}
+    print_deleted("consumer", deleted, failed, reasons, as_json=options.as_json)
+    return 1 if failed else 0
+
+
+def print_deleted(
+    kind: str, deleted: Sequence[str], failed: Mapping[str, KafkaError], reasons: Mapping[str, str], *, as_json: bool
+) -> None:
+    """Prints which groups were deleted, and why the others were not. ``kind``: consumer or share."""
+    if as_json:
         print_json(
             [{"group": group, "error": None} for group in deleted]
             + [{"group": group, "error": error.error_code.name} for group, error in failed.items()]
         )
     elif not failed:
-        click.echo(f"Deletion of requested consumer groups ({_quoted(deleted)}) was successful.")
+        click.echo(f"Deletion of requested {kind} groups ({_quoted(deleted)}) was successful.")
     else:
-        click.echo("\nError: Deletion of some consumer groups failed:", err=True)
-        for group, failure in failed.items():
-            click.echo(f"* Group '{group}' could not be deleted due to: {_reason(failure)}", err=True)
+        click.echo(f"\nError: Deletion of some {kind} groups failed:", err=True)
+        for group in failed:
+            click.echo(f"* Group '{group}' could not be deleted due to: {reasons[group]}", err=True)
         if deleted:
-            click.echo(f"\nThese consumer groups were deleted successfully: {_quoted(deleted)}")
-    return 1 if failed else 0
+            click.echo(f"\nThese {kind} groups were deleted successfully: {_quoted(deleted)}")
 
 
 def _quoted(groups: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..output import MISSING, print_columns, print_json
+from ..output import MISSING, Column, print_json, print_table
 from ..progress import Progress
 from .documents import members_document, offsets_document, state_document
 from .options import GroupOptions
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 REBALANCING = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 CLASSIC_REBALANCE = frozenset({"PreparingRebalance", "CompletingRebalance"})
 GROUPS_AT_A_TIME = 200
-
-Column = tuple[str, int, Sequence[object]]
-"""Header, minimum width, cells."""
 
 
 async def describe_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
@@ -117,7 +114,7 @@ def print_offsets(rows: list[GroupOffsetRow], *, verbose: bool, lag_seconds: boo
         ("HOST", 15, [row.host for row in rows]),
         ("CLIENT-ID", 0, [row.client_id for row in rows]),
     ]
-    _print_table(columns)
+    print_table(columns)
 
 
 def _seconds(value: float | None) -> str | None:
@@ -146,7 +143,7 @@ def print_members(group: GroupDescription, *, verbose: bool) -> None:
         ]
         if len(upgraded) > 1:
             columns.append(("UPGRADED", 0, [_lower(member.upgraded) for member in members]))
-    _print_table(columns)
+    print_table(columns)
 
 
 def _target_text(member: MemberDescription) -> str:
@@ -178,9 +175,4 @@ def print_state(group: GroupDescription, *, verbose: bool) -> None:
             ("GROUP-EPOCH", 15, [group.group_epoch]),
             ("TARGET-ASSIGNMENT-EPOCH", 25, [group.target_assignment_epoch]),
         ]
-    _print_table([*columns, ("#MEMBERS", 0, [len(group.members)])])
-
-
-def _print_table(columns: Sequence[Column]) -> None:
-    rows = list(zip(*(cells for _, _, cells in columns), strict=True))
-    print_columns([header for header, _, _ in columns], rows, [width for _, width, _ in columns])
+    print_table([*columns, ("#MEMBERS", 0, [len(group.members)])])

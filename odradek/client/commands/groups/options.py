@@ -100,6 +100,25 @@ class GroupOptions:
         )
 
     @property
+    def reset_targets(self) -> dict[str, str | int | bool | None]:
+        """The targets of ``--reset-offsets`` with their values; None or False if one was not given."""
+        return {
+            "to-earliest": self.to_earliest,
+            "to-latest": self.to_latest,
+            "to-current": self.to_current,
+            "to-offset": self.to_offset,
+            "shift-by": self.shift_by,
+            "to-datetime": self.to_datetime,
+            "by-duration": self.by_duration,
+            "from-file": self.from_file,
+        }
+
+    @property
+    def scope(self) -> tuple[str, ...] | None:
+        """The topics of ``--reset-offsets``, None for all that the group has offsets for."""
+        return None if self.all_topics else self.topics
+
+    @property
     def every_type(self) -> bool:
         """Whether ``--list`` works as ``kafka-groups.sh``: groups of all types, with type and protocol."""
         return self.all_types or bool(self.kafka_groups_filters)

@@ -47,11 +47,19 @@ async def reset(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[s
                 click.echo(f"\nError: {reason}", err=True)
                 exit_code = 1
                 continue
-            outcome[group_id] = await new_offsets(admin, options, group_id, to)
+            commits = await admin.list_group_offsets(group_id)
+            committed = {partition: commit.offset for partition, commit in commits.items()}
+            outcome[group_id] = await new_offsets(admin, options.scope, group_id, to, committed)
             if options.execute:
                 offsets = {partition: OffsetAndMetadata(offset) for partition, offset in outcome[group_id].items()}
                 await admin.alter_group_offsets(group_id, offsets)
-    _print(options, outcome)
+    print_new_offsets(
+        outcome,
+        as_json=options.as_json,
+        export=options.export,
+        executed=options.execute,
+        with_group=len(options.groups) != 1,
+    )
     return exit_code
 
 
@@ -67,29 +75,43 @@ def why_not(options: GroupOptions, group_id: str, group: GroupDescription | None
     return None
 
 
-def _print(options: GroupOptions, outcome: dict[str, dict[TopicPartition, int]]) -> None:
+def print_new_offsets(
+    outcome: Mapping[str, Mapping[TopicPartition, int]],
+    *,
+    as_json: bool,
+    export: bool,
+    executed: bool,
+    with_group: bool,
+) -> None:
+    """Prints a table, JSON, or CSV (``export``), whose lines begin with the group if ``with_group``."""
     rows = [
         (group_id, partition.topic, partition.partition, offset)
         for group_id, offsets in sorted(outcome.items())
         for partition, offset in sorted(offsets.items())
     ]
-    if options.as_json:
+    if as_json:
         names = ("group", "topic", "partition", "newOffset")
-        print_json({"executed": options.execute, "offsets": [dict(zip(names, row, strict=True)) for row in rows]})
-    elif options.export:
-        click.echo(csv_text(outcome, with_group=len(options.groups) != 1), nl=False)
+        print_json({"executed": executed, "offsets": [dict(zip(names, row, strict=True)) for row in rows]})
+    elif export:
+        click.echo(csv_text(outcome, with_group=with_group), nl=False)
     else:
         print_columns(("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), rows, (15, 15, 10, 0))
 
 
 async def new_offsets(
-    admin: GroupsAdmin, options: GroupOptions, group_id: str, to: ResetTo
+    admin: GroupsAdmin,
+    scope: Sequence[str] | None,
+    group_id: str,
+    to: ResetTo,
+    committed: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
-    """The new offset of each partition of a group. Raises CommandError, KafkaError."""
+    """The new offset of each partition of a group. Raises CommandError, KafkaError.
+
+    ``scope``: topics as in ``--topic``, None for all partitions that have an offset. ``committed``: the offsets now.
+    """
     from ...cluster.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
-    committed = {partition: commit.offset for partition, commit in (await admin.list_group_offsets(group_id)).items()}
-    partitions = await _partitions(admin, options, group_id, to, committed)
+    partitions = await _partitions(admin, scope, group_id, to, committed)
     await _check_partitions(admin, partitions)
     starts = await _offsets(admin, partitions, EARLIEST_TIMESTAMP)
     ends = await _offsets(admin, partitions, LATEST_TIMESTAMP)
@@ -141,12 +163,16 @@ def _within(
 
 
 async def _partitions(
-    admin: GroupsAdmin, options: GroupOptions, group_id: str, to: ResetTo, committed: Mapping[TopicPartition, int]
+    admin: GroupsAdmin,
+    scope: Sequence[str] | None,
+    group_id: str,
+    to: ResetTo,
+    committed: Mapping[TopicPartition, int],
 ) -> list[TopicPartition]:
     if to.kind == "from-file":
         return sorted(to.plan[group_id])
-    if not options.all_topics:
-        return await the_partitions(admin, parse_topic_partitions(options.topics))
+    if scope is not None:
+        return await the_partitions(admin, parse_topic_partitions(scope))
     if not committed:
         raise CommandError(f"group '{group_id}' has no committed offsets; name topics with --topic")
     return sorted(committed)

@@ -18,7 +18,6 @@ from ...consumer import durations
 from ...types import TopicPartition
 from ..running import CommandError
 from .csv import parse_plan
-from .options import GroupOptions
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -34,29 +33,23 @@ class ResetTo(NamedTuple):
     plan: Mapping[str, Mapping[TopicPartition, int]] = {}
 
 
-def reset_target(options: GroupOptions) -> ResetTo:
-    """The one target that was given. Raises UsageError, and CommandError for a file that cannot be read."""
-    given = {
-        "to-earliest": options.to_earliest,
-        "to-latest": options.to_latest,
-        "to-current": options.to_current,
-        "to-offset": options.to_offset is not None,
-        "shift-by": options.shift_by is not None,
-        "to-datetime": options.to_datetime is not None,
-        "by-duration": options.by_duration is not None,
-        "from-file": options.from_file is not None,
-    }
-    chosen = [name for name, is_given in given.items() if is_given]
+def reset_target(targets: Mapping[str, str | int | bool | None], group_ids: Sequence[str]) -> ResetTo:
+    """The one target that was given. Raises UsageError, and CommandError for a file that cannot be read.
+
+    ``targets``: option without its leading dashes -> its value; None or False if it was not given.
+    """
+    chosen = [name for name, value in targets.items() if value is not None and value is not False]
     if len(chosen) != 1:
-        names = ", ".join(f"--{name}" for name in given)
+        names = ", ".join(f"--{name}" for name in targets)
         raise click.UsageError(f"--reset-offsets needs exactly one of these options: {names}")
-    if options.to_datetime is not None:
-        return ResetTo("to-time", parse_datetime(options.to_datetime))
-    if options.by_duration is not None:
-        return ResetTo("to-time", clock_ms() - parse_duration_ms(options.by_duration))
-    if options.from_file is not None:
-        return ResetTo("from-file", plan=_read_plan(options.from_file, options.groups))
-    return ResetTo(chosen[0], options.to_offset if options.to_offset is not None else options.shift_by or 0)
+    kind, value = chosen[0], targets[chosen[0]]
+    if kind == "to-datetime":
+        return ResetTo("to-time", parse_datetime(str(value)))
+    if kind == "by-duration":
+        return ResetTo("to-time", clock_ms() - parse_duration_ms(str(value)))
+    if kind == "from-file":
+        return ResetTo(kind, plan=_read_plan(str(value), group_ids))
+    return ResetTo(kind, int(value or 0))
 
 
 def _read_plan(path: str, group_ids: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from odradek.protocol.errors import ErrorCode
@@ -24,8 +24,15 @@ async def selected_groups(admin: GroupAdmin, options: GroupOptions) -> list[str]
 
 async def existing_groups(admin: GroupAdmin, group_ids: Sequence[str]) -> dict[str, GroupDescription]:
     """Describes the groups that exist, leaves the others out. Raises AdminError for any other error of a group."""
+    return await described_groups(admin.describe_groups, group_ids)
+
+
+async def described_groups(
+    describe: Callable[[Sequence[str]], Awaitable[dict[str, GroupDescription]]], group_ids: Sequence[str]
+) -> dict[str, GroupDescription]:
+    """What ``describe`` finds of the groups, as :func:`existing_groups` does."""
     try:
-        found = await admin.describe_groups(group_ids)
+        found = await describe(group_ids)
     except AdminError as error:
         others = {
             key: failure for key, failure in error.errors.items() if failure.error_code != ErrorCode.GROUP_ID_NOT_FOUND

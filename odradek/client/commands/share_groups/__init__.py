@@ -1,0 +1,1 @@
+"""``odradek share-groups``: one module for each action."""

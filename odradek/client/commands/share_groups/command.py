@@ -1,0 +1,69 @@
+"""``odradek share-groups``: what ``kafka-share-groups.sh`` does, with its flags and output.
+
+Owns: the flags, and calling the module of the action. Source: ``ShareGroupCommand`` of Kafka 4.4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from odradek.protocol.common.command_options import takes
+
+from ..kafka_command import KafkaCommand
+from ..running import main, run
+from .options import ShareGroupOptions, check_share_options
+
+if TYPE_CHECKING:
+    from ..groups.reset_target import ResetTo
+
+REFUSED = {"group": ("all-groups", "list"), "topic": ("list", "describe", "delete")}
+"""Source: ``ShareGroupCommandOptions.checkArgs``."""
+
+
+@click.command(
+    cls=KafkaCommand,
+    refused=REFUSED,
+    help="List, describe or delete share groups, or reset their offsets.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@takes(ShareGroupOptions)
+def command(options: ShareGroupOptions) -> int:
+    """Checks the arguments and runs the action."""
+    check_share_options(options)
+    to = None
+    if options.reset_offsets:
+        from ..groups.reset_target import reset_target
+
+        to = reset_target(options.reset_targets, options.groups)
+    return run(lambda: ask_about_share_groups(options, to))
+
+
+async def ask_about_share_groups(options: ShareGroupOptions, to: ResetTo | None) -> int | None:
+    """Connects and runs the action. Returns its exit code, None for 0."""
+    if options.action == "list":
+        from ...admin.groups import GroupAdmin
+        from .list import list_share_groups
+
+        async with options.connection.admin(GroupAdmin, options.timeout_ms) as admin:
+            return await list_share_groups(admin, options)
+    from .admin import ShareGroupsAdmin
+
+    async with options.connection.admin(ShareGroupsAdmin, options.timeout_ms) as share_admin:
+        if options.action == "describe":
+            from .describe import describe_share_groups
+
+            return await describe_share_groups(share_admin, options)
+        if to is not None:
+            from .reset import reset_share_group
+
+            return await reset_share_group(share_admin, options, to)
+        from .delete import delete_share_groups, delete_share_offsets
+
+        return await (delete_share_groups if options.delete else delete_share_offsets)(share_admin, options)
+
+
+def share_groups(arguments: list[str]) -> int:
+    """Entry point: takes the arguments after ``odradek share-groups``, returns the exit code."""
+    return main(command, "share-groups", arguments)
