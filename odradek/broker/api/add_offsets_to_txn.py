@@ -36,6 +36,8 @@ def handle(
         if error is ErrorCode.PRODUCER_FENCED and context.api_version < PRODUCER_FENCED_SINCE:
             error = ErrorCode.INVALID_PRODUCER_EPOCH
         reply(AddOffsetsToTxnResponse(error_code=error))
+        if not error:
+            broker.stalled_clients.offsets_added(request.transactional_id, context.connection_id)
 
     if not request.transactional_id:
         answer(ErrorCode.INVALID_REQUEST)

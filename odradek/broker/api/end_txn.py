@@ -59,4 +59,5 @@ def handle(
     if not request.transactional_id:
         reply(refused(ErrorCode.INVALID_REQUEST))
         return
+    broker.stalled_clients.went_on(request.transactional_id)
     broker.transaction_coordinator.write(request.transactional_id, context.now_ms, decide, answer, refused)

@@ -43,6 +43,7 @@ def handle(
         else:
             reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
     else:
+        broker.stalled_clients.went_on(request.transactional_id)
         _initialise(broker.transaction_coordinator, request.transactional_id, request, context, reply)
 
 

@@ -52,6 +52,7 @@ def handle(
     reply: Callable[[TxnOffsetCommitResponse], None],
 ) -> Steps[None]:
     """Answers after the offsets of known partitions are stored. Unknown partitions get an error each."""
+    broker.stalled_clients.went_on(request.transactional_id)
     merged = MergedTopics[TxnOffsetCommitResponseTopic](
         attrgetter("name", "topic_id"), lambda topics: reply(TxnOffsetCommitResponse(topics=topics))
     )
