@@ -88,6 +88,9 @@ test-long-groups: LONG = tests/broker/groups/test_simulator.py tests/broker/grou
 ## test-long-consumer-groups: the simulator of consumer groups (KIP-848)
 test-long-consumer-groups: LONG = tests/broker/groups/consumer
 
+## test-long-share-groups: the simulators of the members and of the records of share groups (KIP-932)
+test-long-share-groups: LONG = tests/broker/groups/share tests/broker/share_partitions
+
 ## test-long-lanes: a million requests to a broker with lanes and to one without, every byte compared
 test-long-lanes: LONG = tests/broker/lanes
 
@@ -154,7 +157,7 @@ test-long-platforms: LONG = tests/docker/test_platforms.py
 ## test-long-rolling: Apache Kafka's brokers replaced by ours and back under load, three times in place, once by moves
 test-long-rolling: LONG = tests/cluster/test_rolling.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours loop mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers platforms)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups share-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours loop mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers platforms)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

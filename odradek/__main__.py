@@ -25,6 +25,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "odradek.client.commands.groups.command:groups",
         "consumer groups: offsets and lag, members, reset, delete",
     ),
+    "share-groups": (
+        "odradek.client.commands.share_groups.command:share_groups",
+        "share groups: start offsets and lag, members, reset, delete",
+    ),
     "transactions": (
         "odradek.client.commands.transactions.command:transactions",
         "show transactions, find and end hanging ones",
@@ -93,6 +97,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 RENAMED_TOOLS = {
     "kafka-console-consumer": "consume",
     "kafka-console-producer": "produce",
+    "kafka-console-share-consumer": "consume --share",
     "kafka-consumer-groups": "groups",
     "kafka-consumer-perf-test": "perf consume",
     "kafka-e2e-latency": "perf end-to-end",
@@ -116,6 +121,7 @@ SAME_NAMES = (
     "log-dirs",
     "metadata-quorum",
     "reassign-partitions",
+    "share-groups",
     "storage",
     "streams-application-reset",
     "topics",

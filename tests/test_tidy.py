@@ -322,6 +322,7 @@ NOT_PLAIN = {"protocol/error_messages.py"}
 """Not held to it: Kafka's sentences."""
 
 KAFKAS = (
+    "There is no offset information to delete.",
     "since there is no current committed offset",
     "(CRC is no longer valid)",
     " is no longer registered.",

@@ -1,7 +1,7 @@
 """Clients get an error for each feature that Odradek does not serve, never silence."""
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, ShareConsumer
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
     AclOperation,
@@ -15,22 +15,6 @@ from kafka.admin import ResourceType as PythonResourceType
 from kafka.errors import SecurityDisabledError
 
 from odradek.testing import InProcessBroker
-
-
-def _poll_for_ever(consumer: ShareConsumer) -> None:
-    while True:
-        consumer.poll(1.0)
-
-
-def test_a_share_consumer_gets_a_fatal_error(kafka: InProcessBroker) -> None:
-    """librdkafka polls for ever if ShareGroupHeartbeat is not announced."""
-    consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "sharing"})
-    consumer.subscribe(["orders"])
-    with pytest.raises(KafkaException) as raised:
-        _poll_for_ever(consumer)
-    assert raised.value.args[0].code() == KafkaError.UNSUPPORTED_VERSION
-    assert raised.value.args[0].fatal()
-    consumer.close()
 
 
 def test_librdkafka_reports_that_there_is_no_authorizer(kafka: InProcessBroker) -> None:

@@ -46,7 +46,7 @@ def test_the_page_leads_to_a_kafka_that_serves(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setattr(kafka, "properties", lambda: printed_configuration(kafka))
         with kafka:
             send(kafka.bootstrap_servers)
-            features = [f"--feature={name}" for name in ("share.version=1", "streams.version=1")]
+            features = ["--feature=streams.version=1"]
             result = kafka.run_tool(
                 "org.apache.kafka.tools.FeatureCommand",
                 *("--bootstrap-server", kafka.bootstrap_servers, "upgrade", *features),

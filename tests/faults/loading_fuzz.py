@@ -24,7 +24,7 @@ from odradek.broker.replicas.partitions import Partitions
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import KafkaError, ProtocolError
-from odradek.protocol.messages import consumer_groups, groups, transactions
+from odradek.protocol.messages import consumer_groups, groups, share_groups, transactions
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.builder import BatchBuilder
@@ -177,6 +177,11 @@ class GroupLives(Lives):
             self._ask(ApiKey.DESCRIBE_GROUPS, 6, groups.DescribeGroupsRequest([group]))
             describe = consumer_groups.ConsumerGroupDescribeRequest([group])
             self._ask(ApiKey.CONSUMER_GROUP_DESCRIBE, 1, describe)
+            self._ask(ApiKey.SHARE_GROUP_DESCRIBE, 1, share_groups.ShareGroupDescribeRequest([group]))
+            everything = share_groups.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup(group)
+            everything.topics = None
+            offsets = share_groups.DescribeShareGroupOffsetsRequest([everything])
+            self._ask(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, 1, offsets)
             wanted = [groups.OffsetFetchRequest.OffsetFetchRequestTopics(name, bytes(16), [*INT32S]) for name in TOPICS]
             for topics in (wanted, None):
                 one = groups.OffsetFetchRequest.OffsetFetchRequestGroup(group, topics=topics)
@@ -191,7 +196,7 @@ class GroupLives(Lives):
         epoch = rng.choice((-2, -1, 0, 1, 2, 3))
         instance = rng.choice((None, None, "i"))
         topic, partition = rng.choice(TOPICS), rng.choice(INT32S)
-        match rng.randrange(9):
+        match rng.randrange(12):
             case 0:
                 protocols = [groups.JoinGroupRequest.JoinGroupRequestProtocol("range", subscription(rng))]
                 join = groups.JoinGroupRequest(group, 10_000, 20_000, member, instance, "consumer", protocols)
@@ -220,6 +225,19 @@ class GroupLives(Lives):
                 commit = transactions.TxnOffsetCommitRequest("x", group, rng.randrange(PRODUCERS), 0, epoch, member)
                 commit.topics = commits
                 return ApiKey.TXN_OFFSET_COMMIT, 3, commit
+            case 8:
+                names = rng.sample(TOPICS, 2) if epoch == 0 or rng.random() < 0.2 else None
+                sharing = share_groups.ShareGroupHeartbeatRequest(group, member or "m9", epoch, instance, names)
+                return ApiKey.SHARE_GROUP_HEARTBEAT, 1, sharing
+            case 9:
+                kind = share_groups.AlterShareGroupOffsetsRequest
+                start = kind.AlterShareGroupOffsetsRequestPartition(partition, 5)
+                altered = kind(group, [kind.AlterShareGroupOffsetsRequestTopic(topic, [start])])
+                return ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, altered
+            case 10:
+                forgotten = share_groups.DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic(topic)
+                forget = share_groups.DeleteShareGroupOffsetsRequest(group, [forgotten])
+                return ApiKey.DELETE_SHARE_GROUP_OFFSETS, 0, forget
             case _:
                 beat = consumer_groups.ConsumerGroupHeartbeatRequest(group, member or "m9", epoch, instance)
                 if epoch == 0:

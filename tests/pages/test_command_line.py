@@ -119,6 +119,7 @@ def test_the_commands_that_move_offsets(reader: Reader) -> None:
             producer.produce("orders", str(number), partition=partition)
     assert producer.flush(PATIENCE_S) == 0
     console(reader, "odradek groups", 1)
+    console(reader, "odradek share-groups")
     reader.run("odradek topics --create --topic counts-totals-changelog")
     console(reader, "odradek streams-application-reset")
     producer = Producer(settings | {"transactional.id": "transfers-1"})
@@ -167,7 +168,7 @@ def test_the_commands_that_read_files(reader: Reader, broker: OurBroker, tmp_pat
     assert '"group":"spurs"' in reader.run(written(decoded, own))
     (in_bytes,) = metadata.commands()
     said = reader.run(written(in_bytes, ("data/", "data/a/")))
-    assert re.search(r"^ +\d+ +001e +feature_level +30$", said, re.MULTILINE)
+    assert re.search(r"^ +\d+ +0021 +feature_level +33$", said, re.MULTILINE)
     (check,) = only_block(PAGE, "odradek storage check", "console").commands()
     assert re.search(r"\d+ partitions, \d+ files, \d+ bytes", reader.run(written(check, *directories)))
     (explain,) = only_block(PAGE, "odradek storage explain", "console").commands()

@@ -105,6 +105,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "odradek produce": [f"{COMMANDS}for_topics_groups_and_settings"],
         "odradek consume": [f"{COMMANDS}for_topics_groups_and_settings"],
         "odradek groups": [f"{COMMANDS}for_topics_groups_and_settings", f"{COMMANDS}that_move_offsets"],
+        "odradek share-groups": [f"{COMMANDS}that_move_offsets"],
         "odradek transactions": [f"{COMMANDS}that_move_offsets"],
         "odradek configs": [f"{COMMANDS}for_topics_groups_and_settings"] * 3,
         "odradek client-metrics": [f"{COMMANDS}for_topics_groups_and_settings"],

@@ -17,8 +17,8 @@ from support.kafka.java import KAFKA_VERSION
 from support.kafka.real_kafka import RealKafka
 from support.kafka.wire import Wire
 
-FEATURES = {"share.version": 0, "streams.version": 0}
-"""The features of Kafka's that Odradek does not finalise."""
+FEATURES = {"streams.version": 0}
+"""The feature of Kafka's that Odradek does not finalise."""
 
 
 @pytest.fixture(scope="package")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.groups.consumer.metadata_hash import group_hash
-from odradek.broker.groups.consumer.topics import GroupTopics
+from odradek.broker.groups.modern.metadata_hash import group_hash
+from odradek.broker.groups.modern.topics import GroupTopics
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeRequest
 from odradek.protocol.messages.group_records import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue

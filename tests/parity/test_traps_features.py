@@ -27,6 +27,7 @@ LEVELS = {
     "transaction.version": (-1, 0, 1, 2, 3),
     "eligible.leader.replicas.version": (-1, 0, 1, 2),
     "kraft.version": (-1, 0, 1, 2),
+    "share.version": (-1, 0, 1, 2, 3),
     "unknown.version": (-1, 0, 1),
     "": (0, 1),
 }
@@ -42,6 +43,9 @@ CHANGES: list[Change] = [
     [("transaction.version", 2, UPGRADE)],
     [("eligible.leader.replicas.version", 0, SAFE)],
     [("eligible.leader.replicas.version", 1, UPGRADE)],
+    [("share.version", 1, SAFE)],
+    [("share.version", 0, UNSAFE)],
+    [("share.version", 2, UPGRADE)],
     [("metadata.version", 30, UPGRADE)],
     [("metadata.version", 29, SAFE)],
     [("metadata.version", 31, UPGRADE)],
@@ -58,7 +62,7 @@ CHANGES: list[Change] = [
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]]:
     """Odradek, and a Kafka that was formatted with the features of Odradek."""
-    features = {"metadata.version": BOOTSTRAP_METADATA_VERSION, "share.version": 0, "streams.version": 0}
+    features = {"metadata.version": BOOTSTRAP_METADATA_VERSION, "streams.version": 0}
     with (
         Wire() as wire,
         OurBroker(tmp_path_factory.mktemp("ours")) as ours,
@@ -68,7 +72,7 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side
 
 
 def update(side: Side, change: Change, version: int, *, validate_only: bool) -> Any:
-    """The answer, without the range of share.version and streams.version, which Odradek does not know."""
+    """The answer, without the range of streams.version, which Odradek does not know."""
     updates = [Update(name, level, upgrade_type=kind if version else UPGRADE) for name, level, kind in change]
     request = UpdateFeaturesRequest(60_000, updates, validate_only)
     return comparable(side.ask(request, version))

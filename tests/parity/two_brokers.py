@@ -25,6 +25,9 @@ SAME_KEYS = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "3",
     "transaction.state.log.num.partitions": "3",
+    "share.coordinator.state.topic.num.partitions": "3",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
     "group.consumer.assignment.interval.ms": "0",  # else answers depend on the time between requests
     "group.consumer.assignor.offload.enable": "false",  # else Kafka answers a heartbeat before its assignor has ended

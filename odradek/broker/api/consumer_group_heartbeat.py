@@ -20,10 +20,11 @@ from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequ
 
 from ..dispatch.request import Reply, RequestContext, in_one_step
 from ..groups.consumer.heartbeat import changes_nothing, consumer_group_heartbeat, heartbeat_assignment
-from ..groups.consumer.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH, PartitionEpochs
+from ..groups.consumer.member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, PartitionEpochs
 from ..groups.coordinator import GroupCoordinator
 from ..groups.core import GroupCore
 from ..groups.effects import GroupEffects
+from ..groups.modern.epochs import LEAVE_GROUP_MEMBER_EPOCH
 from ..metadata.image.features import GROUP_VERSION
 from .parts import GroupParts
 

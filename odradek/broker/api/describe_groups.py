@@ -22,8 +22,9 @@ from .parts import GroupParts
 
 if TYPE_CHECKING:
     from ..groups.consumer.describe import DescribedGroup as DescribedConsumerGroup
+    from ..groups.share.describe import DescribedGroup as DescribedShareGroup
 
-Group = TypeVar("Group", "DescribedGroup", "DescribedConsumerGroup")
+Group = TypeVar("Group", "DescribedGroup", "DescribedConsumerGroup", "DescribedShareGroup")
 
 API_KEY = ApiKey.DESCRIBE_GROUPS
 

@@ -1,9 +1,10 @@
-"""FindCoordinator (10): the broker that coordinates a group or a transactional id.
+"""FindCoordinator (10): the broker that coordinates a group, a transactional id or the state of a share partition.
 
 Versions: 0 to 6. 1: key type, error message, throttle time. 3: flexible. 4: several keys at once (KIP-699). 5: the
-client knows TRANSACTION_ABORTABLE. 6: share coordinators (KIP-932), which this broker does not serve.
-Errors: COORDINATOR_NOT_AVAILABLE (the coordinator's partition has no leader), INVALID_REQUEST (share coordinators, and
-unknown key types). Source: ``KafkaApis.handleFindCoordinatorRequest``.
+client knows TRANSACTION_ABORTABLE. 6: share coordinators (KIP-932), for brokers.
+Errors: COORDINATOR_NOT_AVAILABLE (the coordinator's partition has no leader), INVALID_REQUEST (unknown key types, and
+keys of share partitions that are malformed or asked for before version 6).
+Source: ``KafkaApis.handleFindCoordinatorRequest``.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 
 from ..coordinator.partitioning import partition_for
 from ..dispatch.request import RequestContext
@@ -21,6 +22,8 @@ from .parts import MetadataParts
 API_KEY = ApiKey.FIND_COORDINATOR
 GROUP = 0
 TRANSACTION = 1
+SHARE = 2
+SHARE_SINCE = 6
 BATCHES_SINCE = 4
 NO_NODE = -1
 
@@ -59,10 +62,13 @@ def handle(
 
 
 def _find(broker: MetadataParts, key_type: int, key: str, context: RequestContext) -> Coordinator:
+    placed = key
     if key_type == GROUP:
         topic = OFFSETS_TOPIC
     elif key_type == TRANSACTION:
         topic = TRANSACTION_STATE_TOPIC
+    elif key_type == SHARE and context.api_version >= SHARE_SINCE and (share_key := _share_key(key)) is not None:
+        topic, placed = SHARE_STATE_TOPIC, share_key
     else:
         return _refused(key, ErrorCode.INVALID_REQUEST)
     if topic not in broker.metadata.image.topics_by_name:
@@ -72,13 +78,21 @@ def _find(broker: MetadataParts, key_type: int, key: str, context: RequestContex
             return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     image = broker.metadata.image
     topic_image = image.topics_by_name[topic]
-    partition = topic_image.partitions.get(partition_for(key, len(topic_image.partitions)))
+    partition = topic_image.partitions.get(partition_for(placed, len(topic_image.partitions)))
     endpoint = None
     if partition is not None and partition.has_leader:
         endpoint = image.endpoint(partition.leader, context.listener_name)
     if partition is None or endpoint is None:
         return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return Coordinator(key=key, node_id=partition.leader, host=endpoint.host, port=endpoint.port)
+
+
+def _share_key(key: str) -> str | None:
+    """The key of a share partition as its coordinator writes it; None if ``key`` is malformed."""
+    from ..share_state.persister import SharePartitionKey  # here: few brokers have share groups
+
+    share_partition = SharePartitionKey.parsed(key)
+    return None if share_partition is None else share_partition.coordinator_key
 
 
 def _refused(key: str, error: ErrorCode) -> Coordinator:

@@ -23,11 +23,16 @@ from ..replicas.record_work import RecordWork
 from ..timers.loop_timers import LoopTimers
 from ..timers.slices import Slices
 from ..transactions.coordinator import TransactionCoordinator
+from ..transactions.stalled_clients import StalledClients
 
 if TYPE_CHECKING:
     from ..metadata.image.token_hmacs import TokenHmacs
     from ..metrics.topic_meters import TopicMeters
     from ..security.authorization.standard_authorizer import StandardAuthorizer
+    from ..share_partitions.registry import SharePartitions
+    from ..share_state.coordinator import ShareCoordinator
+    from ..share_state.partition_ends import PartitionEnds
+    from ..share_state.persister import Persister
 
 
 class MetadataParts(Protocol):
@@ -94,12 +99,36 @@ class GroupParts(Protocol):
         """The coordinator of groups."""
 
 
+class ShareParts(GroupParts, Protocol):
+    """For requests about share groups, and about the state of their partitions."""
+
+    @property
+    def share_coordinator(self) -> "ShareCoordinator":
+        """The coordinator of the state of share partitions, as far as this broker leads it. Made at the first use."""
+
+    @property
+    def persister(self) -> "Persister":
+        """Stores and reads the state of share partitions, here or at another broker. Made at the first use."""
+
+
+class ShareOffsetParts(ShareParts, Protocol):
+    """For requests about the offsets of share groups."""
+
+    @property
+    def partition_ends(self) -> "PartitionEnds":
+        """The ends of partitions, here or at other leaders. Made at the first use."""
+
+
 class TransactionParts(GroupParts, Protocol):
     """For requests about transactions."""
 
     @property
     def transaction_coordinator(self) -> TransactionCoordinator:
         """The coordinator of transactions."""
+
+    @property
+    def stalled_clients(self) -> StalledClients:
+        """Wakes clients that stand still in a transaction after a restart."""
 
     @property
     def producer_ids(self) -> ProducerIdSource:
@@ -157,6 +186,30 @@ class RecordParts(Protocol):
         """Runs work on threads for a request, and charges the time to its client if that has quotas."""
 
 
+class ShareFetchParts(Protocol):
+    """For requests of members of share groups about records."""
+
+    @property
+    def metadata(self) -> PublishedMetadata:
+        """The image, for the names and ids of topics."""
+
+    @property
+    def timers(self) -> LoopTimers:
+        """For requests that wait."""
+
+    @property
+    def fetch_max_bytes(self) -> int:
+        """``fetch.max.bytes``."""
+
+    @property
+    def topic_meters(self) -> "TopicMeters | None":
+        """Counts what members read and acknowledge; None without metrics."""
+
+    @property
+    def share_partitions(self) -> "SharePartitions":
+        """The share partitions that this broker leads, and the sessions of their members."""
+
+
 class DirectoryParts(Protocol):
     """For requests about log directories."""
 
@@ -169,5 +222,7 @@ class DirectoryParts(Protocol):
         """Moves of replicas between them."""
 
 
-class AllParts(DelegationTokenParts, TransactionParts, RecordParts, DirectoryParts, Protocol):
+class AllParts(
+    DelegationTokenParts, ShareOffsetParts, TransactionParts, RecordParts, ShareFetchParts, DirectoryParts, Protocol
+):
     """What a broker has for its handlers."""

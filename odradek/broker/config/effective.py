@@ -123,6 +123,34 @@ EFFECTIVE: dict[str, str] = {
     "group.consumer.max.assignment.interval.ms": "The greatest assignment interval that a group may set for itself.",
     "group.consumer.regex.refresh.interval.ms": "How often regular expressions of subscriptions are matched again if"
     " there are no new topics.",
+    "group.share.assignors": "The assignor of share groups: simple.",
+    "group.share.max.size": "The maximum number of members of a share group.",
+    "group.share.session.timeout.ms": "The session timeout of members of a share group.",
+    "group.share.min.session.timeout.ms": "The least session timeout that a share group may set for itself.",
+    "group.share.max.session.timeout.ms": "The greatest session timeout that a share group may set for itself.",
+    "group.share.heartbeat.interval.ms": "How often members of a share group send heartbeats.",
+    "group.share.min.heartbeat.interval.ms": "The least heartbeat interval that a share group may set for itself.",
+    "group.share.max.heartbeat.interval.ms": "The greatest heartbeat interval that a share group may set for itself.",
+    "group.share.assignment.interval.ms": "The least time between two assignments of a share group.",
+    "group.share.min.assignment.interval.ms": "The least assignment interval that a share group may set for itself.",
+    "group.share.max.assignment.interval.ms": "The greatest assignment interval that a share group may set for itself.",
+    "group.share.max.share.sessions": "The maximum number of share sessions of this broker.",
+    "group.share.delivery.count.limit": "How often a record of a share group is delivered at most.",
+    "group.share.min.delivery.count.limit": "The least limit of deliveries that a share group may set for itself.",
+    "group.share.max.delivery.count.limit": "The greatest limit of deliveries that a share group may set for itself.",
+    "group.share.record.lock.duration.ms": "How long a member of a share group holds a record at most.",
+    "group.share.min.record.lock.duration.ms": "The least lock duration that a share group may set for itself.",
+    "group.share.max.record.lock.duration.ms": "The greatest lock duration that a share group may set for itself.",
+    "group.share.partition.max.record.locks": "The maximum number of records of a share partition that are in flight.",
+    "group.share.min.partition.max.record.locks": "The least number of record locks that a share group may set for"
+    " itself.",
+    "group.share.max.partition.max.record.locks": "The greatest number of record locks that a share group may set for"
+    " itself.",
+    "errors.deadletterqueue.auto.create.topics.enable": "Whether the broker creates topics for dead letters of share"
+    " groups.",
+    "errors.deadletterqueue.topic.name.prefix": "The names of topics for dead letters must begin so.",
+    "group.share.initialize.retry.interval.ms": "How long the share coordinators may take to begin the state of new"
+    " partitions, before they are asked again.",
     "offset.metadata.max.bytes": "The longest metadata text of a committed offset.",
     "offsets.commit.timeout.ms": "How long a request of a group waits until its records are synced and replicated.",
     "request.timeout.ms": "How long a request of a transaction waits until its records are synced and replicated.",
@@ -150,6 +178,15 @@ EFFECTIVE: dict[str, str] = {
     " creation.",
     "share.coordinator.state.topic.segment.bytes": "The segment size of __share_group_state, set at its creation.",
     "share.coordinator.state.topic.min.isr": "min.insync.replicas of __share_group_state, set at its creation.",
+    "share.coordinator.state.topic.compression.codec": "The number of the codec of the records in __share_group_state;"
+    " 0: none.",
+    "share.coordinator.state.topic.prune.interval.ms": "How often records that no share partition needs are deleted"
+    " from __share_group_state.",
+    "share.coordinator.snapshot.update.records.per.snapshot": "A snapshot of a share partition's state is written after"
+    " this many updates.",
+    "share.coordinator.cold.partition.snapshot.interval.ms": "How often snapshots are written of share partitions whose"
+    " last one is older than this.",
+    "share.coordinator.write.timeout.ms": "How long a change of a share partition's state waits until it is durable.",
     "max.request.partition.size.limit": "The maximum number of partitions in one DescribeTopicPartitions response.",
     "broker.heartbeat.interval.ms": "How often a broker of a cluster tells the controllers that it is alive.",
     "broker.session.timeout.ms": "A broker of a cluster stops its heartbeats if it has received no answer to its"

@@ -141,6 +141,14 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "what": "Whether small requests of common shapes are served on a shorter path. The answers are the same."
             " Set it to false to find out whether a fault is in that path.",
         },
+        "odradek.transaction.nudge.enable": {
+            "type": "BOOLEAN",
+            "default": "true",
+            "validator": None,
+            "importance": "LOW",
+            "what": "Whether the broker closes the connection of a client of librdkafka 2.16 or later that stands still"
+            " in a transaction after a restart (docs/operating.md). The client then goes on.",
+        },
     }
 )
 """Key -> its definition (``definition.KeyDefinition``); ``what`` is the sentence for docs/configuration.md.

@@ -1,9 +1,8 @@
-"""Refuses the APIs of share and streams groups, as Kafka does if ``share.version`` and ``streams.version`` are 0.
+"""Refuses the APIs of streams groups, as Kafka does if ``streams.version`` is 0.
 
 Versions: as in Kafka 4.4.0. Errors: UNSUPPORTED_VERSION, in every error field of the response. ApiVersions lists these
-APIs, because librdkafka's share consumer polls forever without an error if ShareGroupHeartbeat is missing there. After
-UNSUPPORTED_VERSION every client raises a fatal error. Source: ``KafkaApis.isShareGroupProtocolEnabled``,
-``isStreamsGroupProtocolEnabled``.
+APIs, so that a client learns by a fatal error that they are refused. Source:
+``KafkaApis.isStreamsGroupProtocolEnabled``.
 """
 
 from collections.abc import Callable

@@ -47,6 +47,9 @@ _PARTITION = _same("partition_index")
 _NUMBER = {"partition_index": ITSELF}
 _RESOURCES = ItemErrors("resources", "responses", _same("resource_name", "resource_type"))
 _BY_PARTITION = ItemErrors("topics", "topics", _same("name"), ItemErrors("partitions", "partitions", _PARTITION))
+_SHARE_STATE = ItemErrors(
+    "topics", "results", _same("topic_id"), ItemErrors("partitions", "partitions", _same("partition"))
+)
 _NOWHERE = {"node_id": -1, "port": -1}
 
 RESULTS: dict[int, tuple[ItemErrors, ...]] = {
@@ -163,6 +166,11 @@ RESULTS: dict[int, tuple[ItemErrors, ...]] = {
     ApiKey.SHARE_GROUP_DESCRIBE: (ItemErrors("group_ids", "groups", {"group_id": ITSELF}),),
     ApiKey.STREAMS_GROUP_DESCRIBE: (ItemErrors("group_ids", "groups", {"group_id": ITSELF}),),
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (ItemErrors("groups", "groups", _same("group_id")),),
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: (_SHARE_STATE,),
+    ApiKey.READ_SHARE_GROUP_STATE: (_SHARE_STATE,),
+    ApiKey.WRITE_SHARE_GROUP_STATE: (_SHARE_STATE,),
+    ApiKey.DELETE_SHARE_GROUP_STATE: (_SHARE_STATE,),
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: (_SHARE_STATE,),
 }
 """API key -> rules, for responses that have errors below the top level."""
 
@@ -195,6 +203,9 @@ WITH_MESSAGE = frozenset(
         ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
         ApiKey.ALTER_SHARE_GROUP_OFFSETS,
         ApiKey.DELETE_SHARE_GROUP_OFFSETS,
+        ApiKey.READ_SHARE_GROUP_STATE,
+        ApiKey.WRITE_SHARE_GROUP_STATE,
+        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
     }
 )
 """APIs whose error answers have a message. In the others Kafka sends none, to reveal nothing to the client."""

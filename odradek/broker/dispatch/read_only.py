@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.files.files import Files
 
@@ -40,6 +40,13 @@ class ReadOnlyMode:
             ApiKey.OFFSET_DELETE: _offset_delete,
             ApiKey.DELETE_GROUPS: _delete_groups,
             ApiKey.DELETE_RECORDS: _delete_records,
+            ApiKey.INITIALIZE_SHARE_GROUP_STATE: _share_group_state,
+            ApiKey.WRITE_SHARE_GROUP_STATE: _share_group_state,
+            ApiKey.DELETE_SHARE_GROUP_STATE: _share_group_state,
+            ApiKey.SHARE_FETCH: _of_share_group,
+            ApiKey.SHARE_ACKNOWLEDGE: _of_share_group,
+            ApiKey.ALTER_SHARE_GROUP_OFFSETS: _of_share_group,
+            ApiKey.DELETE_SHARE_GROUP_OFFSETS: _of_share_group,
         }
 
     def _produce(self, _broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
@@ -102,3 +109,14 @@ def _delete_records(_broker: Any, request: Any, _context: RequestContext, reply:
         ]
         topics.append(DeleteRecordsResponse.DeleteRecordsTopicResult(name=topic.name, partitions=refused))
     reply(DeleteRecordsResponse(topics=topics))
+
+
+def _of_share_group(_broker: Any, _request: Any, context: RequestContext, reply: Callable[[Any], None]) -> None:
+    """Refuses the whole request: a share group changes its state with every record that it gives away."""
+    reply(api(context.api_key).response_class()(error_code=REFUSED))
+
+
+def _share_group_state(_broker: Any, request: Any, context: RequestContext, reply: Callable[[Any], None]) -> None:
+    from .error_responses import error_response
+
+    reply(error_response(context.api_key, context.api_version, request, REFUSED))

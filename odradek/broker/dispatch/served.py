@@ -70,25 +70,30 @@ SERVED: dict[int, str] = {
     ApiKey.LIST_CONFIG_RESOURCES: "list_config_resources",
     ApiKey.CONSUMER_GROUP_HEARTBEAT: "consumer_group_heartbeat",
     ApiKey.CONSUMER_GROUP_DESCRIBE: "consumer_group_describe",
+    ApiKey.SHARE_FETCH: "share_fetch",
+    ApiKey.SHARE_ACKNOWLEDGE: "share_acknowledge",
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: "describe_topic_partitions",
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: "initialize_share_group_state",
+    ApiKey.READ_SHARE_GROUP_STATE: "read_share_group_state",
+    ApiKey.WRITE_SHARE_GROUP_STATE: "write_share_group_state",
+    ApiKey.DELETE_SHARE_GROUP_STATE: "delete_share_group_state",
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: "read_share_group_state_summary",
+    ApiKey.SHARE_GROUP_HEARTBEAT: "share_group_heartbeat",
+    ApiKey.SHARE_GROUP_DESCRIBE: "share_group_describe",
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: "describe_share_group_offsets",
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: "alter_share_group_offsets",
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: "delete_share_group_offsets",
 }
 """API key -> module of :mod:`..api`."""
 
 DISABLED: frozenset[int] = frozenset(
     {
-        ApiKey.SHARE_GROUP_HEARTBEAT,
-        ApiKey.SHARE_GROUP_DESCRIBE,
-        ApiKey.SHARE_FETCH,
-        ApiKey.SHARE_ACKNOWLEDGE,
-        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
-        ApiKey.ALTER_SHARE_GROUP_OFFSETS,
-        ApiKey.DELETE_SHARE_GROUP_OFFSETS,
         ApiKey.STREAMS_GROUP_HEARTBEAT,
         ApiKey.STREAMS_GROUP_DESCRIBE,
         ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE,
     }
 )
-"""APIs of features whose level is 0 (share.version, streams.version): :mod:`.disabled_feature` refuses them."""
+"""APIs of features whose level is 0 (streams.version): :mod:`.disabled_feature` refuses them."""
 
 ANNOUNCED: frozenset[int] = frozenset(SERVED) | DISABLED
 """Every API key that is answered."""

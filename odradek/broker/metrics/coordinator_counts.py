@@ -14,6 +14,8 @@ class GroupCounts:
     """Rebalances of classic groups whose assignment was stored."""
     consumer_rebalances: int = 0
     """New epochs of consumer groups (KIP-848)."""
+    share_rebalances: int = 0
+    """New epochs of share groups (KIP-932)."""
     offset_commits: int = 0
     """Committed offsets, one for each partition."""
     offset_deletions: int = 0
@@ -32,6 +34,8 @@ class TransactionCounts:
     timed_out: int = 0
     fenced: int = 0
     """Aborted because a new producer has taken over the transactional id."""
+    nudges: int = 0
+    """Connections that were closed because their clients stood still in a transaction."""
 
     def ended(self, commit: bool) -> None:
         """Counts a transaction that its producer has ended."""

@@ -37,6 +37,7 @@ class CoordinatorActivity:
                 "New epochs of groups of the new protocol (KIP-848).",
                 groups.consumer_rebalances,
             ),
+            ("share_group_rebalance", "New epochs of share groups (KIP-932).", groups.share_rebalances),
             ("offset_commit", "Offsets that were committed.", groups.offset_commits),
             ("offset_deletion", "Committed offsets that clients have deleted.", groups.offset_deletions),
             ("offset_expiration", "Committed offsets that have expired.", groups.offset_expirations),
@@ -49,11 +50,17 @@ class CoordinatorActivity:
         decided.add_metric(("timed_out",), transactions.timed_out)
         decided.add_metric(("fenced",), transactions.fenced)
         yield decided
+        yield CounterMetricFamily(
+            "odradek_transaction_nudges",
+            "Connections closed because their clients stood still in a transaction after a restart.",
+            transactions.nudges,
+        )
 
 
 COUNTED_A_PIECE = 1024
 """Groups, or transactional ids, that are counted at a time."""
 CLASSIC_STATES = ("PreparingRebalance", "CompletingRebalance", "Stable", "Empty", "Dead")
+SHARE_STATES = ("Empty", "Stable", "Dead")
 CONSUMER_STATES = ("Empty", "Assigning", "Reconciling", "Stable", "Dead")
 TRANSACTION_STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
 UNSETTLED_STATES = frozenset(("Ongoing", "PrepareCommit", "PrepareAbort"))
@@ -71,6 +78,7 @@ class CoordinatorSources(NamedTuple):
 
     classic_states: Callable[[], Iterator[str]]
     consumer_states: Callable[[], Iterator[str]]
+    share_states: Callable[[], Iterator[str]]
     transactions: Callable[[], Iterator[TransactionSeen]]
 
 
@@ -94,7 +102,12 @@ class CoordinatorMetrics:
             consumer[state] += 1
             if number % COUNTED_A_PIECE == 0:
                 yield _group_count(())
-        yield _group_count((("classic", classic.total()), ("consumer", consumer.total())))
+        share: Counter[str] = Counter()
+        for number, state in enumerate(self._sources.share_states(), 1):
+            share[state] += 1
+            if number % COUNTED_A_PIECE == 0:
+                yield _group_count(())
+        yield _group_count((("classic", classic.total()), ("consumer", consumer.total()), ("share", share.total())))
         for state in CLASSIC_STATES:
             name = f"kafka_coordinator_group_groupmetadatamanager_numgroups{state.lower()}"
             yield GaugeMetricFamily(name, f"Classic groups in the state {state}.", classic[state])
@@ -102,6 +115,11 @@ class CoordinatorMetrics:
             "kafka_server_group_coordinator_metrics_consumer_group_count",
             "Groups of the new protocol (KIP-848) by state.",
             [(state.lower(), consumer[state]) for state in CONSUMER_STATES],
+        )
+        yield _by_state(
+            "kafka_server_group_coordinator_metrics_share_group_count",
+            "Share groups (KIP-932) by state.",
+            [(state.lower(), share[state]) for state in SHARE_STATES],
         )
         yield from self._transaction_pieces()
 

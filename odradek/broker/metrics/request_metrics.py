@@ -27,6 +27,22 @@ TOPIC_COUNTERS: Sequence[tuple[str, str, Callable[[TopicMeter], int]]] = (
         lambda meter: meter.failed_produces,
     ),
     ("failedfetchrequests", "Reads of this topic that failed unexpectedly.", lambda meter: meter.failed_fetches),
+    ("totalsharefetchrequests", "Partitions of this topic in ShareFetch responses.", lambda meter: meter.share_fetches),
+    (
+        "failedsharefetchrequests",
+        "Partitions of this topic that a share group could not read.",
+        lambda meter: meter.failed_share_fetches,
+    ),
+    (
+        "totalshareacknowledgementrequests",
+        "Partitions of this topic that share groups have acknowledged.",
+        lambda meter: meter.share_acknowledgements,
+    ),
+    (
+        "failedshareacknowledgementrequests",
+        "Acknowledgements of this topic that were refused or not stored.",
+        lambda meter: meter.failed_share_acknowledgements,
+    ),
 )
 """Name after ``kafka_server_brokertopicmetrics_``, meaning and value."""
 

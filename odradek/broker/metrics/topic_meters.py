@@ -72,14 +72,20 @@ class TopicMeter:
         "bytes_out",
         "failed_fetches",
         "failed_produces",
+        "failed_share_acknowledgements",
+        "failed_share_fetches",
         "fetches",
         "messages_in",
         "produces",
+        "share_acknowledgements",
+        "share_fetches",
     )
 
     def __init__(self) -> None:
         self.messages_in = self.bytes_in = self.bytes_out = 0
         self.produces = self.failed_produces = self.fetches = self.failed_fetches = 0
+        self.share_fetches = self.failed_share_fetches = 0
+        self.share_acknowledgements = self.failed_share_acknowledgements = 0
 
 
 class TopicMeters:
@@ -135,6 +141,19 @@ class TopicMeters:
         meter = self._meters.get(name) or self._of(name)
         meter.fetches += 1
         meter.bytes_out += size
+
+    def share_read(self, name: str, size: int, *, has_failed: bool) -> None:
+        """Counts a partition in an answer to a member of a share group, with ``size`` bytes of records."""
+        meter = self._of(name)
+        meter.share_fetches += 1
+        meter.failed_share_fetches += has_failed
+        meter.bytes_out += size
+
+    def share_acknowledged(self, name: str, *, has_failed: bool) -> None:
+        """Counts the acknowledgements of one partition in a request."""
+        meter = self._of(name)
+        meter.share_acknowledgements += 1
+        meter.failed_share_acknowledgements += has_failed
 
     def _of(self, name: str) -> TopicMeter:
         """The meter of a topic that may not exist."""

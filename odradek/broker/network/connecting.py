@@ -23,12 +23,16 @@ IDLE_CHECK_MS = 5_000
 
 
 def connections_for(
-    config: ServerConfig, most: int, now_ms: Callable[[], int], waiting: "Waiting | None"
+    config: ServerConfig,
+    most: int,
+    now_ms: Callable[[], int],
+    waiting: "Waiting | None",
+    closed: Callable[[int], None],
 ) -> Connections:
     """The registry of a broker's connections.
 
     ``most``: the largest number of connections of all kinds that the limit of open files allows. ``now_ms``: a
-    monotonic clock. ``waiting``: as for :class:`Connections`.
+    monotonic clock. ``waiting``, ``closed``: as for :class:`Connections`.
     """
     quotas = ConnectionQuotas()
     unauthenticated = None
@@ -47,6 +51,7 @@ def connections_for(
         quotas=quotas,
         unauthenticated=unauthenticated,
         waiting=waiting,
+        closed=closed,
     )
 
 

@@ -36,10 +36,12 @@ class Connections:
         quotas: ConnectionQuotas | None = None,
         unauthenticated: Unauthenticated | None = None,
         waiting: "Waiting | None" = None,
+        closed: Callable[[int], None] = lambda _: None,
     ) -> None:
         """``max_request_bytes``: of one frame. ``max_idle_ms``: -1 never closes idle connections. ``now_ms``: a
         monotonic clock. ``quotas``: None limits nothing. ``unauthenticated``: None if no listener asks for
         authentication. ``waiting`` counts the waits of requests and answers; None without metrics.
+        ``closed`` is called with the id of a connection that has ended.
         """
         self.max_request_bytes = max_request_bytes
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
@@ -51,6 +53,7 @@ class Connections:
         self._open: dict[int, Connection] = {}
         self.unauthenticated = unauthenticated
         self.waiting = waiting
+        self._closed = closed
         self._next_id = 0
 
     def __len__(self) -> int:
@@ -69,6 +72,10 @@ class Connections:
             self.unauthenticated.add(connection)
         return True
 
+    def find(self, connection_id: int) -> Connection | None:
+        """The open connection with an id, or None."""
+        return self._open.get(connection_id)
+
     def authenticated(self, connection: Connection) -> None:
         """Notes that the connection has authenticated."""
         if self.unauthenticated is not None:
@@ -85,6 +92,7 @@ class Connections:
             self.quotas.release(connection.client_host, connection.listener_name)
             if self.unauthenticated is not None:
                 self.unauthenticated.remove(connection)
+            self._closed(connection.connection_id)
 
     def used(self, connection: Connection) -> None:
         """Notes that the connection is in use."""

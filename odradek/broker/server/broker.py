@@ -25,14 +25,20 @@ from ..replicas.record_work import ChargedRecordWork, RecordWork
 from ..timers.loop_timers import LoopTimers
 from ..timers.slices import Slices
 from ..transactions.coordinator import TransactionCoordinator
+from ..transactions.stalled_clients import StalledClients
 from .access import AccessRules
 from .coordinators import Coordinators
 from .dynamic_configs import DynamicConfigs
+from .sharing import ShareGroupsSide
 
 if TYPE_CHECKING:
     from ..metadata.image.token_hmacs import TokenHmacs
     from ..metrics.topic_meters import TopicMeters
     from ..security.authorization.standard_authorizer import StandardAuthorizer
+    from ..share_partitions.registry import SharePartitions
+    from ..share_state.coordinator import ShareCoordinator
+    from ..share_state.partition_ends import PartitionEnds
+    from ..share_state.persister import Persister
 
 
 @holder(kw_only=True)
@@ -52,6 +58,7 @@ class Broker:
     producer_ids: ProducerIdSource
     partitions: Partitions
     coordinators: Coordinators
+    stalled_clients: StalledClients
     timers: LoopTimers
     connections: Connections
     log_dirs: LogDirectories
@@ -62,6 +69,7 @@ class Broker:
     topic_meters: "TopicMeters | None"
     fetch_sessions: FetchSessionCache
     record_work: RecordWork
+    sharing: ShareGroupsSide
     security_protocols: Mapping[str, str]
     fetch_max_bytes: int
     fetch_check_crcs: bool
@@ -85,6 +93,26 @@ class Broker:
     def transaction_coordinator(self) -> TransactionCoordinator:
         """The coordinator of transactions."""
         return self.coordinators.transactions
+
+    @property
+    def share_partitions(self) -> "SharePartitions":
+        """The share partitions that this broker leads, and the sessions of their members."""
+        return self.sharing.share_partitions
+
+    @property
+    def share_coordinator(self) -> "ShareCoordinator":
+        """The coordinator of the state of share partitions. Made at the first use."""
+        return self.coordinators.share
+
+    @property
+    def partition_ends(self) -> "PartitionEnds":
+        """The ends of partitions, here or at other leaders. Made at the first use."""
+        return self.coordinators.partition_ends
+
+    @property
+    def persister(self) -> "Persister":
+        """Stores and reads the state of share partitions. Made at the first use."""
+        return self.coordinators.persister
 
     @property
     def authorizer(self) -> "StandardAuthorizer | None":

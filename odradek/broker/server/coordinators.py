@@ -1,8 +1,9 @@
-"""The two coordinators of a broker, for groups and for transactions, over the partitions of their topics.
+"""The coordinators of a broker, for groups, transactions and the state of share groups, over the partitions of their
+topics.
 
 Owns: the assignment of partitions to coordinators, their elections, and the order of their loading. Never does:
-deciding. Invariant: at a start, groups are loaded before transactions, which may write markers for them. Source:
-``BrokerMetadataPublisher``.
+deciding. Invariants: at a start, groups are loaded before transactions, which may write markers for them; the share
+coordinator is made when its topic has records, or at the first request for it. Source: ``BrokerMetadataPublisher``.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,16 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.common.steps import Steps
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 
 from ..config.server_config import ServerConfig
 from ..coordinator.coordinator import Coordinator
 from ..coordinator.partition_log import ACKS_ALL, ACKS_LEADER, PartitionLog
-from ..groups.consumer.topics import GroupTopics
 from ..groups.coordinator import GroupCoordinator
 from ..groups.coordinator_settings import group_settings
+from ..groups.modern.topics import GroupTopics
 from ..metadata.image.features import TRANSACTION_VERSION
 from ..metadata.image.image import MetadataDelta, MetadataImage, PartitionImage, ResourceType, TopicImage
+from ..metadata.publisher.controller_link import TopicCreator
 from ..metadata.publisher.published import PublishedMetadata
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
@@ -29,11 +31,15 @@ from ..transactions.coordinator import TransactionCoordinator
 from ..transactions.coordinator_settings import transaction_settings
 from ..transactions.marker_writer import MarkerWriter
 from .random_ids import random_uuid_text
+from .share_state import ShareStateParts
 
 if TYPE_CHECKING:
     from ..groups.rebalance_watch import RebalanceWatch
     from ..metrics.topic_meters import TopicMeters
     from ..network.node_client import NodeSecurity
+    from ..share_state.coordinator import ShareCoordinator
+    from ..share_state.partition_ends import PartitionEnds
+    from ..share_state.state_persister import StatePersister
     from ..transactions.peers import TransactionPeers
 
 LOOK_EVERY_MS = 5_000
@@ -41,7 +47,7 @@ LOOK_EVERY_MS = 5_000
 
 
 class Coordinators:
-    """The group coordinator and the transaction coordinator of a broker."""
+    """The group coordinator, the transaction coordinator and the share coordinator of a broker."""
 
     def __init__(
         self,
@@ -53,6 +59,7 @@ class Coordinators:
         slices: Slices,
         clock_ms: Callable[[], int],
         lost_ms: Callable[[], int],
+        topic_creator: TopicCreator,
         inter_broker: "NodeSecurity | None" = None,
         topic_meters: "TopicMeters | None" = None,
     ) -> None:
@@ -69,6 +76,8 @@ class Coordinators:
         self._rebalance_watch: RebalanceWatch | None = None
         self._topic_meters = topic_meters
         self.peers = _peers(config, metadata, inter_broker)
+        opened = partial(self._open_log, SHARE_STATE_TOPIC)
+        self._share_state = ShareStateParts(config, metadata, timers, clock_ms, opened, topic_creator, inter_broker)
         self.groups = GroupCoordinator(
             group_settings(config, image),
             timers,
@@ -101,17 +110,41 @@ class Coordinators:
             TRANSACTION_STATE_TOPIC: self.transactions,
         }
 
+    @property
+    def share(self) -> "ShareCoordinator":
+        """The share coordinator."""
+        coordinator = self._by_topic[SHARE_STATE_TOPIC] = self._share_state.coordinator
+        return coordinator
+
+    @property
+    def persister(self) -> "StatePersister":
+        """Stores and reads the state of share partitions."""
+        return self._share_state.persister(self.share)
+
+    @property
+    def partition_ends(self) -> "PartitionEnds":
+        """The ends of partitions, here or at other leaders."""
+        return self._share_state.partition_ends(self._partitions)
+
+    def _make_share_if_stored(self) -> None:
+        """Makes the share coordinator once a partition of its topic has files."""
+        if SHARE_STATE_TOPIC not in self._by_topic:
+            stored = self._partitions.of_topic(SHARE_STATE_TOPIC).values()
+            if any(partition.open_log is not None for partition in stored):
+                _ = self.share
+
     def _open_log(self, topic: str, index: int) -> PartitionLog | None:
         partition = self._partitions.find(topic, index)
         return None if partition is None or partition.refusal is not None else self._log(partition)
 
     def _log(self, partition: Partition) -> PartitionLog:
         return PartitionLog(
-            partition, ACKS_LEADER if partition.topic == OFFSETS_TOPIC else ACKS_ALL, self._topic_meters
+            partition, ACKS_ALL if partition.topic == TRANSACTION_STATE_TOPIC else ACKS_LEADER, self._topic_meters
         )
 
     def load(self) -> None:
         """Loads every partition of the coordinators' topics that has files; the others are empty."""
+        self._make_share_if_stored()
         for topic, coordinator in self._by_topic.items():
             for index, partition in self._partitions.of_topic(topic).items():
                 if partition.refusal is None and partition.open_log is not None:
@@ -135,6 +168,7 @@ class Coordinators:
 
         Source: ``BrokerMetadataPublisher.updateCoordinator``.
         """
+        self._make_share_if_stored()
         for topic in delta.deleted_topics.values():
             if topic.name in self._by_topic:
                 for index in topic.partitions:
@@ -142,7 +176,7 @@ class Coordinators:
         for topic in delta.created_topics.values():
             if topic.name in self._by_topic:
                 self._by_topic[topic.name].repartition(len(topic.partitions))
-        for name, coordinator in self._by_topic.items():
+        for name, coordinator in list(self._by_topic.items()):
             present = image.topics_by_name.get(name)
             if present is None:
                 continue
@@ -182,13 +216,16 @@ class Coordinators:
             yield from self.groups.topics_changed(names, bool(delta.created_topics))
 
     def topics_deleted(self, topics: Iterable[TopicImage]) -> Steps[None]:
-        """Removes the offsets of deleted topics."""
-        deleted = {topic.name for topic in topics}
+        """Removes the offsets of deleted topics, and the states of their share partitions."""
+        deleted = {topic.topic_id: topic.name for topic in topics}
         if deleted:
-            yield from self.groups.topics_deleted(deleted)
+            yield from self.groups.topics_deleted(set(deleted.values()))
+            yield from self.groups.share_topics_deleted(deleted.keys())
+            if SHARE_STATE_TOPIC in self._by_topic:
+                yield from self.share.topics_deleted(deleted.keys())
 
     def stop(self) -> None:
-        """Stops both coordinators."""
+        """Stops the coordinators."""
         for coordinator in reversed(self._by_topic.values()):
             coordinator.stop()
         self.abort()
@@ -197,6 +234,7 @@ class Coordinators:
         """Ends the connections to other brokers."""
         if self.peers is not None:
             self.peers.close()
+        self._share_state.close()
 
 
 def _peers(

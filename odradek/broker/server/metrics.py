@@ -31,6 +31,7 @@ from ..metrics.replica_metrics import ReplicaMetrics, ReplicaSources
 from ..metrics.replica_state import IsrChanges
 from ..metrics.request_meters import RequestMeters
 from ..metrics.request_metrics import RequestMetrics
+from ..metrics.share_metrics import ShareMetrics
 from ..metrics.topic_meters import TopicMeters
 from ..network.listening import BindError, wildcard_hosts
 from ..network.waiting import Waiting
@@ -98,6 +99,7 @@ class BrokerMetrics:
             RequestMetrics(self._requests, self.topics, lambda: self._metadata.image.topics_by_name),
             connection_metrics(broker),
             coordinator_metrics(broker, clock_ms),
+            ShareMetrics(broker.sharing.sources),
             quota_metrics(broker, limits),
             *of_role,
             replica_metrics(broker.partitions, hosting),
@@ -188,6 +190,10 @@ def coordinator_metrics(broker: Broker, clock_ms: Callable[[], int]) -> JoinedSo
         for core in _loaded(broker.group_coordinator):
             yield from (group.state for group in list(core.groups.consumer.values()))
 
+    def share_states() -> Iterator[str]:
+        for core in _loaded(broker.group_coordinator):
+            yield from (group.state for group in list(core.groups.share.values()))
+
     def transactions() -> Iterator[TransactionSeen]:
         for core in _loaded(broker.transaction_coordinator):
             for transaction in list(core.transactions.values()):
@@ -206,7 +212,7 @@ def coordinator_metrics(broker: Broker, clock_ms: Callable[[], int]) -> JoinedSo
         return partition.open_log if partition.copy is None else partition.copy
 
     return JoinedSources(
-        CoordinatorMetrics(CoordinatorSources(classic_states, consumer_states, transactions), clock_ms),
+        CoordinatorMetrics(CoordinatorSources(classic_states, consumer_states, share_states, transactions), clock_ms),
         CoordinatorActivity(broker.group_coordinator.counts, broker.transaction_coordinator.counts),
         LagMetrics(LagSources(committed, log_of, clock_ms)),
     )

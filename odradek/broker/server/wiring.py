@@ -31,6 +31,7 @@ from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import PatientTimers, suspended_ms
 from ..timers.slices import slices_of
 from ..timers.stall_watch import StallWatch
+from ..transactions.stalled_clients import StalledClients
 from .access import access_of
 from .broker import Broker
 from .client_limits import ClientLimits
@@ -39,6 +40,7 @@ from .dynamic_configs import DynamicConfigs
 from .metadata_publisher import BrokerMetadataPublisher, log_config, move_throttle
 from .role import ControlledBy, Role
 from .running_broker import OpenedBroker
+from .sharing import sharing_of
 from .surroundings import Surroundings
 
 if TYPE_CHECKING:
@@ -78,7 +80,13 @@ def wire(
     metrics = metrics_of(config, metadata)
     waiting = None if metrics is None else metrics.waiting
     topic_meters = None if metrics is None else metrics.topics
-    connections = connections_for(config, shares.connections, timers.now_ms, waiting)
+    connections = connections_for(
+        config,
+        shares.connections,
+        timers.now_ms,
+        waiting,
+        lambda connection_id: sharing.connection_closed(connection_id),  # noqa: PLW0108 - made below
+    )
     patient = PatientTimers(timer_loop, lambda: Unread(connections).is_drained, stalls.note_turn, suspended_ms)
     configs = DynamicConfigs(config, metadata.image, metadata.node_id, connections.quotas)
     for end in (stalls.stop, patient.close, timers.close, slices.close, metadata.turns.close):
@@ -124,12 +132,25 @@ def wire(
         slices,
         clock_ms,
         patient.lost_ms,
+        control.topic_creator,
         control.inter_broker,
         topic_meters,
     )
     undo.callback(coordinators.abort)
 
     # Requests.
+    record_work = RecordWork()
+    sharing = sharing_of(
+        config=configs,
+        metadata=metadata,
+        partitions=partitions,
+        coordinators=coordinators,
+        timers=timers,
+        record_work=record_work,
+        topics=control.topic_creator,
+        inter_broker=control.inter_broker,
+        clock_ms=clock_ms,
+    )
     broker = Broker(
         configs=configs,
         metadata=metadata,
@@ -138,6 +159,14 @@ def wire(
         producer_ids=control.producer_ids,
         partitions=partitions,
         coordinators=coordinators,
+        stalled_clients=StalledClients(
+            patient,
+            timers.now_ms,
+            connections,
+            coordinators.transactions.counts,
+            is_enabled=config.get_boolean("odradek.transaction.nudge.enable"),
+            watches_always=control.inter_broker is not None,
+        ),
         timers=timers,
         connections=connections,
         log_dirs=log_dirs,
@@ -149,7 +178,8 @@ def wire(
         fetch_sessions=FetchSessionCache(
             config.get_int("max.incremental.fetch.session.cache.slots"), SESSION_EVICTION_MS, Random()
         ),
-        record_work=RecordWork(),
+        record_work=record_work,
+        sharing=sharing,
         security_protocols={listener.name: listener.protocol for listener in config.listeners},
         fetch_max_bytes=config.get_int("fetch.max.bytes"),
         fetch_check_crcs=config.get_boolean("odradek.fetch.check.crcs"),

@@ -477,7 +477,7 @@ class ReadShareGroupStateSummaryResponse(Message):
 
 
 class ShareAcknowledgeRequest(Message):
-    """Kafka's ShareAcknowledgeRequest (request), API key 79, versions 0-2, flexible 0+, listeners broker."""
+    """Kafka's ShareAcknowledgeRequest (request), API key 79, versions 1-2, flexible 0+, listeners broker."""
 
     class AcknowledgementBatch(Structure):
         """Structure AcknowledgementBatch, versions 0+."""
@@ -509,7 +509,7 @@ class ShareAcknowledgeRequest(Message):
 
     NAME = "ShareAcknowledgeRequest"
     API_KEY = 79
-    VERSIONS = (0, 2)
+    VERSIONS = (1, 2)
     FLEXIBLE_SINCE = 0
 
     group_id: str | None = None
@@ -525,7 +525,7 @@ class ShareAcknowledgeRequest(Message):
 
 
 class ShareAcknowledgeResponse(Message):
-    """Kafka's ShareAcknowledgeResponse (response), API key 79, versions 0-2, flexible 0+."""
+    """Kafka's ShareAcknowledgeResponse (response), API key 79, versions 1-2, flexible 0+."""
 
     class LeaderIdAndEpoch(Structure):
         """Structure LeaderIdAndEpoch, versions 0+."""
@@ -571,7 +571,7 @@ class ShareAcknowledgeResponse(Message):
 
     NAME = "ShareAcknowledgeResponse"
     API_KEY = 79
-    VERSIONS = (0, 2)
+    VERSIONS = (1, 2)
     FLEXIBLE_SINCE = 0
 
     throttle_time_ms: int = 0
@@ -589,7 +589,7 @@ class ShareAcknowledgeResponse(Message):
 
 
 class ShareFetchRequest(Message):
-    """Kafka's ShareFetchRequest (request), API key 78, versions 0-2, flexible 0+, listeners broker."""
+    """Kafka's ShareFetchRequest (request), API key 78, versions 1-2, flexible 0+, listeners broker."""
 
     class AcknowledgementBatch(Structure):
         """Structure AcknowledgementBatch, versions 0+."""
@@ -631,7 +631,7 @@ class ShareFetchRequest(Message):
 
     NAME = "ShareFetchRequest"
     API_KEY = 78
-    VERSIONS = (0, 2)
+    VERSIONS = (1, 2)
     FLEXIBLE_SINCE = 0
 
     group_id: str | None = None
@@ -661,7 +661,7 @@ class ShareFetchRequest(Message):
 
 
 class ShareFetchResponse(Message):
-    """Kafka's ShareFetchResponse (response), API key 78, versions 0-2, flexible 0+."""
+    """Kafka's ShareFetchResponse (response), API key 78, versions 1-2, flexible 0+."""
 
     class LeaderIdAndEpoch(Structure):
         """Structure LeaderIdAndEpoch, versions 0+."""
@@ -725,7 +725,7 @@ class ShareFetchResponse(Message):
 
     NAME = "ShareFetchResponse"
     API_KEY = 78
-    VERSIONS = (0, 2)
+    VERSIONS = (1, 2)
     FLEXIBLE_SINCE = 0
 
     throttle_time_ms: int = 0
@@ -743,11 +743,11 @@ class ShareFetchResponse(Message):
 
 
 class ShareGroupDescribeRequest(Message):
-    """Kafka's ShareGroupDescribeRequest (request), API key 77, versions 0-1, flexible 0+, listeners broker."""
+    """Kafka's ShareGroupDescribeRequest (request), API key 77, versions 1, flexible 0+, listeners broker."""
 
     NAME = "ShareGroupDescribeRequest"
     API_KEY = 77
-    VERSIONS = (0, 1)
+    VERSIONS = (1, 1)
     FLEXIBLE_SINCE = 0
 
     group_ids: list[str] = NEW_LIST
@@ -757,7 +757,7 @@ class ShareGroupDescribeRequest(Message):
 
 
 class ShareGroupDescribeResponse(Message):
-    """Kafka's ShareGroupDescribeResponse (response), API key 77, versions 0-1, flexible 0+."""
+    """Kafka's ShareGroupDescribeResponse (response), API key 77, versions 1, flexible 0+."""
 
     class TopicPartitions(Structure):
         """Structure TopicPartitions, versions 0+."""
@@ -817,7 +817,7 @@ class ShareGroupDescribeResponse(Message):
 
     NAME = "ShareGroupDescribeResponse"
     API_KEY = 77
-    VERSIONS = (0, 1)
+    VERSIONS = (1, 1)
     FLEXIBLE_SINCE = 0
 
     throttle_time_ms: int = 0
@@ -827,11 +827,11 @@ class ShareGroupDescribeResponse(Message):
 
 
 class ShareGroupHeartbeatRequest(Message):
-    """Kafka's ShareGroupHeartbeatRequest (request), API key 76, versions 0-1, flexible 0+, listeners broker."""
+    """Kafka's ShareGroupHeartbeatRequest (request), API key 76, versions 1, flexible 0+, listeners broker."""
 
     NAME = "ShareGroupHeartbeatRequest"
     API_KEY = 76
-    VERSIONS = (0, 1)
+    VERSIONS = (1, 1)
     FLEXIBLE_SINCE = 0
 
     group_id: str = ""
@@ -847,7 +847,7 @@ class ShareGroupHeartbeatRequest(Message):
 
 
 class ShareGroupHeartbeatResponse(Message):
-    """Kafka's ShareGroupHeartbeatResponse (response), API key 76, versions 0-1, flexible 0+."""
+    """Kafka's ShareGroupHeartbeatResponse (response), API key 76, versions 1, flexible 0+."""
 
     class TopicPartitions(Structure):
         """Structure TopicPartitions, versions 0+."""
@@ -865,7 +865,7 @@ class ShareGroupHeartbeatResponse(Message):
 
     NAME = "ShareGroupHeartbeatResponse"
     API_KEY = 76
-    VERSIONS = (0, 1)
+    VERSIONS = (1, 1)
     FLEXIBLE_SINCE = 0
 
     throttle_time_ms: int = 0

@@ -89,6 +89,11 @@ EFFECTS: dict[str, tuple[str, Callable[[BrokerServer], object], object]] = {
     "compression.zstd.level": ("5", of_log("compression_zstd_level"), 5),
     "cordoned.log.dirs": ("*", cordoned, {"logs"}),
     "group.consumer.assignment.interval.ms": ("77", assignment_interval, 77),
+    "group.share.assignment.interval.ms": (
+        "78",
+        lambda server: server.broker.group_coordinator.config.group_share_assignment_interval_ms,
+        78,
+    ),
     "log.cleaner.backoff.ms": ("7777", of_config("log.cleaner.backoff.ms"), 7777),
     "log.cleaner.dedupe.buffer.size": ("48000000", of_cleaner("max_map_entries"), 48_000_000 // 2 // 24 // 2),
     "log.cleaner.delete.retention.ms": ("77", of_log("delete_retention_ms"), 77),

@@ -8,10 +8,12 @@ from prometheus_client import generate_latest
 
 from odradek.broker.groups.classic.group import GroupState
 from odradek.broker.groups.consumer.group import ConsumerGroupState
+from odradek.broker.groups.share.group import ShareGroupState
 from odradek.broker.metrics.coordinator_metrics import (
     CLASSIC_STATES,
     CONSUMER_STATES,
     COUNTED_A_PIECE,
+    SHARE_STATES,
     TRANSACTION_STATES,
     UNSETTLED_STATES,
     CoordinatorMetrics,
@@ -31,16 +33,25 @@ CLASSIC = "kafka_coordinator_group_groupmetadatamanager_numgroups"
 CONSUMER = "kafka_server_group_coordinator_metrics_consumer_group_count"
 
 
+SHARE = "kafka_server_group_coordinator_metrics_share_group_count"
+
+
 def metrics_of(
-    classic: Sequence[str] = (), consumer: Sequence[str] = (), transactions: Sequence[TransactionSeen] = ()
+    classic: Sequence[str] = (),
+    consumer: Sequence[str] = (),
+    transactions: Sequence[TransactionSeen] = (),
+    share: Sequence[str] = (),
 ) -> CoordinatorMetrics:
-    sources = CoordinatorSources(lambda: iter(classic), lambda: iter(consumer), lambda: iter(transactions))
+    sources = CoordinatorSources(
+        lambda: iter(classic), lambda: iter(consumer), lambda: iter(share), lambda: iter(transactions)
+    )
     return CoordinatorMetrics(sources, lambda: 100_000)
 
 
 def test_states_are_those_of_the_coordinators() -> None:
     assert set(CLASSIC_STATES) == set(GroupState)
     assert set(CONSUMER_STATES) == set(ConsumerGroupState)
+    assert set(SHARE_STATES) == set(ShareGroupState)
     assert set(TRANSACTION_STATES) == {state.label for state in set(TransactionState) - NEVER_STORED}
     assert {label for label in TRANSACTION_STATES if not BY_LABEL[label].is_settled} == UNSETTLED_STATES
 
@@ -51,7 +62,7 @@ def test_states_and_the_oldest_transaction() -> None:
         TransactionSeen("PrepareAbort", 70_000),
         TransactionSeen("CompleteCommit", 1_000),
     ]
-    metrics = metrics_of(["Stable", "Stable", "Empty"], ["Assigning"], seen)
+    metrics = metrics_of(["Stable", "Stable", "Empty"], ["Assigning"], seen, ["Empty", "Stable", "Stable"])
     samples = samples_in(b"".join(encoded(metrics, generate_latest)).decode())
     assert {key: value for key, value in samples.items() if value} == {
         (GROUPS, "classic"): 3,
@@ -59,6 +70,9 @@ def test_states_and_the_oldest_transaction() -> None:
         (f"{CLASSIC}stable",): 2,
         (f"{CLASSIC}empty",): 1,
         (CONSUMER, "assigning"): 1,
+        (GROUPS, "share"): 3,
+        (SHARE, "empty"): 1,
+        (SHARE, "stable"): 2,
         ("odradek_transactional_ids", "Ongoing"): 1,
         ("odradek_transactional_ids", "PrepareAbort"): 1,
         ("odradek_transactional_ids", "CompleteCommit"): 1,
@@ -67,8 +81,9 @@ def test_states_and_the_oldest_transaction() -> None:
 
 
 def test_many_groups_take_many_pieces_and_as_many_samples() -> None:
-    few, many = metrics_of(), metrics_of(["Empty"] * 5 * COUNTED_A_PIECE, ["Stable"] * 3 * COUNTED_A_PIECE)
-    assert len(list(many.pieces())) == len(list(few.pieces())) + 5 + 3
+    share = ["Stable"] * 2 * COUNTED_A_PIECE
+    few, many = metrics_of(), metrics_of(["Empty"] * 5 * COUNTED_A_PIECE, ["Stable"] * 3 * COUNTED_A_PIECE, (), share)
+    assert len(list(many.pieces())) == len(list(few.pieces())) + 5 + 3 + 2
     text = b"".join(encoded(many, generate_latest)).decode()
     assert text.count(f"# TYPE {GROUPS} ") == 1
     samples = samples_in(text)

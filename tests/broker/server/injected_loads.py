@@ -3,6 +3,7 @@
 An injected exception may fail a request, so each step is tried until it succeeds.
 """
 
+import asyncio
 import contextlib
 import logging
 import ssl
@@ -17,6 +18,9 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from odradek.broker.replicas.offset_searches import STEPS_A_TURN
 from odradek.broker.server.surroundings import FixedSettings
+from odradek.client.errors import ClientError
+from odradek.client.share import ShareConsumer
+from odradek.client.share.share_consumer import AcknowledgeType
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
 from odradek.testing.broker.in_process import InProcessBroker
@@ -35,6 +39,7 @@ SEARCHED, SEARCHES = "searched", 4 * STEPS_A_TURN
 LINES = 300
 """More log lines than one log call may write at once."""
 BROKER_RESOURCE = 4
+GROUP_RESOURCE = 32
 COMPACTED = {"cleanup.policy": "compact,delete", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
 CLEANER_RATE = "log.cleaner.io.max.bytes.per.second"
 OAUTH = "org.apache.kafka.common.security.oauthbearer"
@@ -47,6 +52,9 @@ QUICK = {
     "log.flush.interval.messages": "1",
     "log.segment.delete.delay.ms": "100",
     "log.initial.task.delay.ms": "1",
+    "errors.deadletterqueue.auto.create.topics.enable": "true",
+    "group.share.heartbeat.interval.ms": "300",
+    "group.share.min.heartbeat.interval.ms": "300",
     "metadata.log.max.record.bytes.between.snapshots": "1000",
     "queued.max.request.bytes": "120000",
     "socket.request.max.bytes": "120000",
@@ -140,7 +148,7 @@ class Load:
         def is_done() -> bool:
             try:
                 return attempt() is not False
-            except (KafkaException, OSError) as error:
+            except (KafkaException, ClientError, OSError) as error:
                 last[:] = [error]
                 return False
 
@@ -298,7 +306,7 @@ class ClusterLoad(Load):
 
 class LoadAlone(Load):
     """A broker that is its own controller: quotas with host names, throttled clients, a disk that is full, partitions
-    that find no descriptor, and log lines that are left out."""
+    that find no descriptor, share groups with dead letters, and log lines that are left out."""
 
     def __init__(self, broker: InProcessBroker) -> None:
         super().__init__(broker.bootstrap_servers)
@@ -320,6 +328,8 @@ class LoadAlone(Load):
         self.attempt("records are written", lambda: self.produce(topic, [b"value"] * RECORDS))
         self.attempt("a transaction ends", lambda: self.transaction(topic))
         self.consume(topic)
+        self.attempt("a share group is configured", lambda: self.configure_sharing(f"sharing-{topic}"))
+        self.attempt("a share group rejects all", lambda: asyncio.run(self.reject_all(topic)))
         self.attempt("a config is set", lambda: self.configure(broker.port, CLEANER_RATE, self.rounds))
         for _ in range(LINES):
             logging.getLogger("odradek.broker").info("a line that is written too often")
@@ -336,6 +346,35 @@ class LoadAlone(Load):
                 return False
         producer.produce(topic, LARGE, partition=0)
         return producer.flush(PATIENCE_S) == 0
+
+    def configure_sharing(self, group: str) -> bool:
+        """A share group begins at the first record, and has a topic for its dead letters."""
+        configs = [
+            IncrementalAlterConfigsRequest.AlterableConfig("share.auto.offset.reset", 0, "earliest"),
+            IncrementalAlterConfigsRequest.AlterableConfig("errors.deadletterqueue.topic.name", 0, f"dlq.{group}"),
+        ]
+        resource = IncrementalAlterConfigsRequest.AlterConfigsResource(GROUP_RESOURCE, group, configs)
+        request = IncrementalAlterConfigsRequest([resource], False)
+        return not Asking(self._broker.port).ask(request, 1).responses[0].error_code
+
+    async def reject_all(self, topic: str) -> None:
+        """Rejects what a share group gets: the records of the topic, and one more, for which a fetch has waited."""
+        async with ShareConsumer(
+            topic,
+            group_id=f"sharing-{topic}",
+            bootstrap_servers=self._broker.bootstrap_servers,
+            share_acknowledgement_mode="explicit",
+        ) as consumer:
+            values: set[bytes | None] = set()
+            written: list[asyncio.Future[bool]] = []
+            while b"awaited" not in values:
+                records = await consumer.poll(SOON_MS)
+                for record in records:
+                    values.add(record.record.value)
+                    consumer.acknowledge(record, AcknowledgeType.REJECT)
+                if b"value" in values and not records and not written:
+                    written.append(asyncio.ensure_future(asyncio.to_thread(self.produce, topic, [b"awaited"])))
+            await asyncio.gather(*written)
 
     def limit(self, key: str, kind: str, name: str, value: float) -> bool:
         """Sets a quota."""

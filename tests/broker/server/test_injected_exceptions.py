@@ -49,9 +49,11 @@ ALONE = frozenset(
     {
         "alter-client-quotas",
         "connection",
+        "dead-letters",
         "disk-watch",
         "partition-hosting",
         "quota-host-names",
+        "share-fetch",
         "suppressed-log-lines",
     }
 )

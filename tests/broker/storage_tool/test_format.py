@@ -139,7 +139,7 @@ REFUSALS = {
     ("--initial-controllers", "1@h:1:AAECAwQFBgcICQoLDA0ODw,2@h:1:AAECAwQFBgcICQoLDA0ODw"): "this node alone",
     ("-s", "-r", "9"): "Unknown metadata.version '9'. Supported metadata.version are: 3.3-IV3, 3.4-IV0",
     ("-s", "-f", "nosuch=1"): "Unsupported feature: nosuch.",
-    ("-s", "-f", "share.version=1"): "not supported by Odradek yet",
+    ("-s", "-f", "streams.version=1"): "not supported by Odradek yet",
     ("-s", "-f", "share.version"): "Can't parse feature=level string",
     ("-s", "-f", "kraft.version=0"): "kraft.version is 1 with --standalone",
     ("-s", "-f", "eligible.leader.replicas.version=2"): "0 to 1 are supported",

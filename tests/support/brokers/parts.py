@@ -20,9 +20,14 @@ from odradek.broker.replicas.moves import ReplicaMoves
 from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.replicas.record_work import ChargedRecordWork, RecordWork
 from odradek.broker.security.authorization.standard_authorizer import StandardAuthorizer
+from odradek.broker.share_partitions.registry import SharePartitions
+from odradek.broker.share_state.coordinator import ShareCoordinator
+from odradek.broker.share_state.partition_ends import PartitionEnds
+from odradek.broker.share_state.persister import Persister
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.broker.timers.slices import Slices
 from odradek.broker.transactions.coordinator import TransactionCoordinator
+from odradek.broker.transactions.stalled_clients import StalledClients
 from odradek.storage.directory.log_directories import LogDirectories
 
 
@@ -38,6 +43,11 @@ class PartialBroker:
     partitions: Partitions
     group_coordinator: GroupCoordinator
     transaction_coordinator: TransactionCoordinator
+    stalled_clients: StalledClients
+    share_coordinator: ShareCoordinator
+    persister: Persister
+    share_partitions: SharePartitions
+    partition_ends: PartitionEnds
     timers: LoopTimers
     slices: Slices
     fetch_sessions: FetchSessionCache
@@ -57,6 +67,11 @@ class PartialBroker:
         self.static_config = self.config
         self.fetch_max_bytes = self.config.get_int("fetch.max.bytes")
         self.record_work = RecordWork()
+        # Disabled, so that it needs none of its parts.
+        nothing: Any = None
+        self.stalled_clients = StalledClients(
+            nothing, lambda: 0, nothing, nothing, is_enabled=False, watches_always=False
+        )
         unknown = parts.keys() - get_type_hints(PartialBroker).keys()
         assert not unknown, f"no handler needs {unknown}"
         for name, part in parts.items():
@@ -85,7 +100,7 @@ class CalledForTopics(AutoTopicCreation):
     def __init__(self, needed: Callable[[str], object] = lambda _: None) -> None:
         self._needed = needed
 
-    def ensure(self, name: str, now_ms: int) -> None:
+    def ensure(self, name: str, now_ms: int, configs: Mapping[str, str] | None = None) -> None:
         self._needed(name)
 
 

@@ -25,6 +25,7 @@ TOOLS = {
     "cluster": f"{PACKAGE}.ClusterTool",
     "features": f"{PACKAGE}.FeatureCommand",
     "metadata-quorum": f"{PACKAGE}.MetadataQuorumCommand",
+    "share-groups": f"{PACKAGE}.consumer.group.ShareGroupCommand",
     "streams-application-reset": f"{PACKAGE}.StreamsResetter",
     "reassign-partitions": f"{PACKAGE}.reassign.ReassignPartitionsCommand",
 }

@@ -32,8 +32,8 @@ FIRST_SNAPSHOT = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoin
 """The same file since Kafka 4.4."""
 _snapshots: dict[tuple[str, ...], bytes] = {}
 """Release and options of `storage format` -> the bootstrap snapshot that Kafka's tool wrote for them."""
-FEATURES = {"share.version": 0, "streams.version": 0}
-"""The levels that disable features that this broker does not serve yet."""
+FEATURES = {"streams.version": 0}
+"""The level that disables a feature that this broker does not serve yet."""
 MEMBER = {
     "process.roles": "broker",
     "controller.listener.names": "CONTROLLER",

@@ -4,7 +4,7 @@ Shell. Owns: the result for each name. Never does: writing records itself. Sourc
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from odradek.protocol.common.steps import Steps, run_to_end
@@ -49,7 +49,7 @@ class AutoTopicCreation(TopicCreator):
 
         self._metadata.change(partial(self._decide, names), now_ms, answer)
 
-    def ensure(self, name: str, now_ms: int) -> None:
+    def ensure(self, name: str, now_ms: int, configs: Mapping[str, str] | None = None) -> None:
         """Creates an internal topic (``__consumer_offsets``) at once if it does not exist. Raises KafkaError.
 
         Such a topic has few partitions and no files at first, so it is created in one step. While another metadata
@@ -61,15 +61,17 @@ class AutoTopicCreation(TopicCreator):
         if metadata.turns.is_acquired:
             reason = f"{name} can't be created now: another metadata change is in progress"
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
-        decision = run_to_end(self._decide([name]))
+        decision = run_to_end(self._decide([name], configs))
         run_to_end(metadata.carry_out(decision, now_ms))
         for topic in decision.response.topics:
             if topic.error_code:
                 logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
                 raise KafkaError(error_of(topic.error_code), f"could not create {name}")
 
-    def _decide(self, names: Sequence[str]) -> Steps[Decision[CreateTopicsResponse]]:
+    def _decide(
+        self, names: Sequence[str], configs: Mapping[str, str] | None = None
+    ) -> Steps[Decision[CreateTopicsResponse]]:
         image, controller = self._metadata.image, self._controller
         missing = [name for name in names if name not in image.topics_by_name]
-        request = CreateTopicsRequest([auto_created(name, controller.config) for name in missing])
+        request = CreateTopicsRequest([auto_created(name, controller.config, configs) for name in missing])
         return (yield from create_topics(image, request, controller, with_configs=False))

@@ -116,7 +116,7 @@ def _log_levels(levels: Mapping[str, int], *, is_new: bool) -> None:
     unserved = {name: levels[name] for name in UNSERVED_FEATURES if name in levels}
     if unserved:
         logger.info(
-            "the directory has %s, but share groups and streams groups are not served: their requests are answered"
+            "the directory has %s, but streams groups are not served: their requests are answered"
             " with UNSUPPORTED_VERSION, and what the directory stores of them stays as it is",
             ", ".join(f"{name} {number}" for name, number in unserved.items()),
         )

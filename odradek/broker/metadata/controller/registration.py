@@ -3,7 +3,7 @@
 Pure. Source: BootstrapMetadata, ClusterControlManager.registerBroker, BrokerLifecycleManager, ProducerIdControlManager.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.metadata_records import (
@@ -124,8 +124,11 @@ def producer_id_block(image: MetadataImage, controller: Controller) -> tuple[ran
     return block, [ProducerIdsRecord(controller.node_id, epoch, block.stop)]
 
 
-def auto_created(name: str, config: ServerConfig) -> CreateTopicsRequest.CreatableTopic:
-    """The request for an automatically created topic: with the defaults, or the settings of Kafka's internal topics.
+def auto_created(
+    name: str, config: ServerConfig, configs: Mapping[str, str] | None = None
+) -> CreateTopicsRequest.CreatableTopic:
+    """The request for an automatically created topic: with the defaults and ``configs``, or the settings of Kafka's
+    internal topics.
 
     Source: AutoTopicCreationManager, GroupCoordinatorService.groupMetadataTopicConfigs and its siblings.
     """
@@ -136,10 +139,13 @@ def auto_created(name: str, config: ServerConfig) -> CreateTopicsRequest.Creatab
     }.get(name)
     if prefix is None:
         return CreateTopicsRequest.CreatableTopic(
-            name, config.get_int("num.partitions"), config.get_int("default.replication.factor")
+            name,
+            config.get_int("num.partitions"),
+            config.get_int("default.replication.factor"),
+            configs=_creatable(configs or {}),
         )
     segment_bytes = str(config.get_int(f"{prefix}.segment.bytes"))
-    configs = {
+    internal = {
         OFFSETS_TOPIC: {"compression.type": "producer", "cleanup.policy": "compact", "segment.bytes": segment_bytes},
         TRANSACTION_STATE_TOPIC: {
             "compression.type": "uncompressed",
@@ -150,7 +156,7 @@ def auto_created(name: str, config: ServerConfig) -> CreateTopicsRequest.Creatab
         },
         SHARE_STATE_TOPIC: {
             "cleanup.policy": "delete",
-            "compression.type": "none",
+            "compression.type": "producer",
             "segment.bytes": segment_bytes,
             "retention.ms": "-1",
             "min.insync.replicas": str(config.get_int("share.coordinator.state.topic.min.isr")),
@@ -160,5 +166,9 @@ def auto_created(name: str, config: ServerConfig) -> CreateTopicsRequest.Creatab
         name,
         config.get_int(f"{prefix}.num.partitions"),
         config.get_int(f"{prefix}.replication.factor"),
-        configs=[CreateTopicsRequest.CreatableTopicConfig(key, value) for key, value in configs.items()],
+        configs=_creatable(internal),
     )
+
+
+def _creatable(configs: Mapping[str, str]) -> list[CreateTopicsRequest.CreatableTopicConfig]:
+    return [CreateTopicsRequest.CreatableTopicConfig(key, value) for key, value in configs.items()]

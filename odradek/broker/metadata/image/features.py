@@ -2,7 +2,7 @@
 them.
 
 Pure. Source: Kafka's Feature, MetadataVersion, KIP-584, KIP-1022. Kafka finalises more in a new directory
-(share.version, streams.version). Clients rely on every finalised feature, so this broker finalises only features that
+(streams.version). Clients rely on every finalised feature, so this broker finalises only features that
 it serves. Kafka itself can open a directory without the others, and its tools can raise them.
 """
 
@@ -23,6 +23,7 @@ KRAFT_VERSION = "kraft.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
+SHARE_VERSION = "share.version"
 
 MINIMUM_METADATA_VERSION = 7
 LATEST_METADATA_VERSION = 33
@@ -30,6 +31,8 @@ LATEST_METADATA_VERSION = 33
 LATEST_KRAFT_VERSION = 1
 LATEST_GROUP_VERSION = 1
 """KIP-848: the new consumer protocol."""
+LATEST_SHARE_VERSION = DEAD_LETTERS_SUPPORTED = 2
+"""The level of share.version from which share groups may have dead letters (KIP-1191)."""
 LATEST_TRANSACTION_VERSION = 2
 """KIP-890: an epoch for each transaction."""
 
@@ -57,11 +60,12 @@ SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     GROUP_VERSION: (0, LATEST_GROUP_VERSION),
     KRAFT_VERSION: (0, LATEST_KRAFT_VERSION),
     METADATA_VERSION: (MINIMUM_METADATA_VERSION, LATEST_METADATA_VERSION),
+    SHARE_VERSION: (0, LATEST_SHARE_VERSION),
     TRANSACTION_VERSION: (0, LATEST_TRANSACTION_VERSION),
 }
 """Feature name -> lowest and highest level."""
 
-UNSERVED_FEATURES = ("share.version", "streams.version")
+UNSERVED_FEATURES = ("streams.version",)
 """Features of Kafka that this broker does not serve yet: it does not announce them, and finalises no level of them."""
 
 BOOTSTRAP_METADATA_VERSION = LATEST_METADATA_VERSION

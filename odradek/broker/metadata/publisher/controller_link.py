@@ -5,7 +5,7 @@ ProducerIdManager, BrokerLifecycleManager.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.protocol.errors import ErrorCode
@@ -33,8 +33,9 @@ class TopicCreator(ABC):
         """Creates topics with the broker's defaults, and calls ``done`` with the outcome of each name."""
 
     @abstractmethod
-    def ensure(self, name: str, now_ms: int) -> None:
-        """Creates an internal topic if there is none. Raises KafkaError if it does not exist yet on return."""
+    def ensure(self, name: str, now_ms: int, configs: Mapping[str, str] | None = None) -> None:
+        """Creates a topic that the broker itself needs, if there is none. Raises KafkaError if it does not exist yet on
+        return. ``configs``: of a topic that is not one of Kafka's internal ones."""
 
 
 class ProducerIdSource(ABC):

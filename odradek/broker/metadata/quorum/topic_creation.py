@@ -5,7 +5,7 @@ that a client names is created with the rights of the client, an internal one wi
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from odradek.protocol.codec import decode
@@ -45,13 +45,13 @@ class ForwardedTopicCreation(TopicCreator):
             self._forwarding.forward(frame, requester, partial(self._passed_on, missing))
         done(dict.fromkeys(names, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 
-    def ensure(self, name: str, now_ms: int) -> None:
+    def ensure(self, name: str, now_ms: int, configs: Mapping[str, str] | None = None) -> None:
         """Asks for a missing internal topic. Raises KafkaError COORDINATOR_NOT_AVAILABLE until it exists: clients
         retry."""
         if name not in self._metadata.image.topics_by_name:
             missing = self._begin([name])
             if missing:
-                self._forwarding.create_topics(self._request(missing), partial(self._answered, missing))
+                self._forwarding.create_topics(self._request(missing, configs), partial(self._answered, missing))
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} is being created")
 
     def _begin(self, names: Sequence[str]) -> list[str]:
@@ -60,8 +60,8 @@ class ForwardedTopicCreation(TopicCreator):
         self._asked.update(missing)
         return missing
 
-    def _request(self, names: Sequence[str]) -> CreateTopicsRequest:
-        return CreateTopicsRequest([auto_created(name, self._config) for name in names], TIMEOUT_MS)
+    def _request(self, names: Sequence[str], configs: Mapping[str, str] | None = None) -> CreateTopicsRequest:
+        return CreateTopicsRequest([auto_created(name, self._config, configs) for name in names], TIMEOUT_MS)
 
     def _passed_on(self, names: Sequence[str], answer: bytes | KafkaError) -> None:
         """Takes a response's header and body."""

@@ -8,6 +8,7 @@ from typing import Any
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import OffsetDeleteResponse
+from odradek.protocol.messages.share_groups import AlterShareGroupOffsetsResponse, DeleteShareGroupOffsetsResponse
 from odradek.protocol.messages.structure import ZERO_UUID
 from odradek.protocol.messages.topics import DeleteTopicsResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
@@ -28,10 +29,48 @@ NAMES_UNTIL = 5
 needs_cluster_describe = check(Needs(CLUSTER, DESCRIBE))
 needs_cluster_alter = check(Needs(CLUSTER, ALTER))
 needs_cluster_describe_configs = check(Needs(CLUSTER, DESCRIBE_CONFIGS))
+needs_cluster_action = check(Needs(CLUSTER, AclOperation.CLUSTER_ACTION))
 needs_cluster_alter_configs = check(Needs(CLUSTER, ALTER_CONFIGS))
 create_partitions = check(each=ElementRule("topics", "results", TOPIC, ALTER))
 delete_records = check(each=ElementRule("topics", "topics", TOPIC, DELETE))
 delete_groups = check(each=ElementRule("groups_names", "results", GROUP, DELETE, name=None))
+
+
+def alter_share_group_offsets(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
+    """The group needs READ, and so does each topic. The handler runs even if every topic is denied."""
+    Needs(GROUP, READ, "group_id").ask(authorizer, request)
+    request.topics, denied = yield from authorizer.divide(
+        request.topics, lambda topic: authorizer.topic(READ, topic.topic_name)
+    )
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    answer = AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponsePartition
+    answers = [
+        AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponseTopic(
+            topic.topic_name,
+            partitions=[answer(partition.partition_index, error, error.message) for partition in topic.partitions],
+        )
+        for topic in denied
+    ]
+    return Checked(request, lambda response: _with_refused(response, answers))
+
+
+def delete_share_group_offsets(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
+    """The group needs DELETE, each topic READ. The handler runs even if every topic is denied."""
+    Needs(GROUP, DELETE, "group_id").ask(authorizer, request)
+    request.topics, denied = yield from authorizer.divide(
+        request.topics, lambda topic: authorizer.topic(READ, topic.topic_name)
+    )
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    answer = DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic
+    answers = [answer(topic.topic_name, error_code=error, error_message=error.message) for topic in denied]
+    return Checked(request, lambda response: _with_refused(response, answers))
+
+
+def _with_refused(response: Any, answers: list[Any]) -> Any:
+    """The response to a request about a share group, with the answers for denied topics first."""
+    if not response.error_code:
+        response.responses = [*answers, *response.responses]
+    return response
 
 
 def offset_delete(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:

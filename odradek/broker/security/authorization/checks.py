@@ -64,7 +64,19 @@ CHECKS: dict[int, Check] = {
     ApiKey.LIST_CONFIG_RESOURCES: administration.needs_cluster_describe_configs,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: clients.consumer_group_heartbeat,
     ApiKey.CONSUMER_GROUP_DESCRIBE: shown.consumer_group_describe,
+    ApiKey.SHARE_GROUP_HEARTBEAT: clients.share_group_heartbeat,
+    ApiKey.SHARE_GROUP_DESCRIBE: shown.share_group_describe,
+    ApiKey.SHARE_FETCH: clients.share_fetch,
+    ApiKey.SHARE_ACKNOWLEDGE: clients.share_acknowledge,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: shown.describe_share_group_offsets,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: administration.alter_share_group_offsets,
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: administration.delete_share_group_offsets,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: shown.describe_topic_partitions,
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: administration.needs_cluster_action,
+    ApiKey.READ_SHARE_GROUP_STATE: administration.needs_cluster_action,
+    ApiKey.WRITE_SHARE_GROUP_STATE: administration.needs_cluster_action,
+    ApiKey.DELETE_SHARE_GROUP_STATE: administration.needs_cluster_action,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: administration.needs_cluster_action,
 }
 TOKEN_APIS = frozenset(
     {

@@ -39,6 +39,8 @@ ANY_GROUP, ANY_TRANSACTION, ANY_SHARE = range(3)
 
 list_offsets = check(each=DESCRIBES)
 join_group = heartbeat = leave_group = check(READS_GROUP)
+share_fetch = share_acknowledge = check(READS_GROUP)
+"""The handlers ask for READ on each topic, whose names they learn from its id."""
 offset_commit = check(READS_GROUP, each=COMMITS)
 add_offsets_to_txn = check(WRITES_TRANSACTIONAL_ID, READS_GROUP)
 txn_offset_commit = check(WRITES_TRANSACTIONAL_ID, READS_GROUP, each=COMMITS)
@@ -116,6 +118,10 @@ def consumer_group_heartbeat(authorizer: RequestAuthorizer, request: Any) -> Ste
     if denied:
         raise Denial(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     return Checked(request)
+
+
+share_group_heartbeat = consumer_group_heartbeat
+"""As for consumer groups."""
 
 
 def write_txn_markers(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:

@@ -3,13 +3,14 @@
 Pure but for log lines. Source: ``KafkaApis``, ``DescribeTopicPartitionsRequestHandler``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.messages.share_groups import DescribeShareGroupOffsetsResponse, ShareGroupDescribeResponse
 from odradek.protocol.messages.structure import ZERO_UUID
 from odradek.protocol.security.acl import CLUSTER_NAME, AclOperation, AclResourceType
 
@@ -152,6 +153,18 @@ def _with_operations(authorizer: RequestAuthorizer, checked: Checked) -> Checked
 
 def consumer_group_describe(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
     """Each group needs DESCRIBE. A group with an assigned topic that is denied gets TOPIC_AUTHORIZATION_FAILED."""
+    return (yield from _describe_groups(authorizer, request, ConsumerGroupDescribeResponse.DescribedGroup))
+
+
+def share_group_describe(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
+    """As for consumer groups."""
+    return (yield from _describe_groups(authorizer, request, ShareGroupDescribeResponse.DescribedGroup))
+
+
+def _describe_groups(
+    authorizer: RequestAuthorizer, request: Any, answer: Callable[[ErrorCode, str, str], Any]
+) -> Steps[Checked]:
+    """``answer`` makes the description of a group from an error, its message, and the group's id."""
     allowed, denied = yield from authorizer.divide(
         request.group_ids, lambda group_id: authorizer.group(DESCRIBE, group_id)
     )
@@ -163,25 +176,63 @@ def consumer_group_describe(authorizer: RequestAuthorizer, request: Any) -> Step
     def complete(response: Any) -> Any:
         if response is None:
             return joined(None, refused, "groups")
-        response.groups = [_unless_hidden(authorizer, group) for group in response.groups]
+        response.groups = [
+            group
+            if _is_shown(authorizer, group)
+            else answer(ErrorCode.TOPIC_AUTHORIZATION_FAILED, HIDDEN_TOPICS, group.group_id)
+            for group in response.groups
+        ]
         return response if refused is None else joined(response, refused, "groups")
 
     return _with_operations(authorizer, Checked(request if allowed else None, complete))
 
 
-def _unless_hidden(authorizer: RequestAuthorizer, group: Any) -> Any:
-    if all(authorizer.topic(DESCRIBE, name) for name in dict.fromkeys(_topics_of(group))):
-        return group
-    return ConsumerGroupDescribeResponse.DescribedGroup(
-        ErrorCode.TOPIC_AUTHORIZATION_FAILED, HIDDEN_TOPICS, group.group_id
-    )
+def _is_shown(authorizer: RequestAuthorizer, group: Any) -> bool:
+    """Whether all topics that are assigned in the group may be described."""
+    return all(authorizer.topic(DESCRIBE, name) for name in dict.fromkeys(_topics_of(group)))
 
 
 def _topics_of(group: Any) -> Iterator[str]:
     for member in group.members:
-        for assignment in (member.assignment, member.target_assignment):
+        # The description of a share group shows no targets.
+        for assignment in (member.assignment, getattr(member, "target_assignment", member.assignment)):
             for partitions in assignment.topic_partitions:
                 yield partitions.topic_name
+
+
+def describe_share_group_offsets(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
+    """Each group needs DESCRIBE, and each of its topics too. Topics that are not asked for by name are left out."""
+    by_group = ElementRule("groups", "groups", GROUP, DESCRIBE, name="group_id")
+    checked = yield from only_allowed(authorizer, request, by_group)
+    hidden: dict[str, list[Any]] = {}
+    for group in request.groups:
+        if group.topics is not None:
+            group.topics, denied = yield from authorizer.divide(
+                group.topics, lambda topic: authorizer.topic(DESCRIBE, topic.topic_name)
+            )
+            hidden[group.group_id] = [_hidden_offsets(topic) for topic in denied]
+
+    def complete(response: Any) -> Any:
+        for group in response.groups if response is not None else ():
+            answers = hidden.get(group.group_id)
+            if answers is None:
+                group.topics = [topic for topic in group.topics if authorizer.topic(DESCRIBE, topic.topic_name)]
+            elif not group.error_code:
+                group.topics += answers
+        return checked.completed(response)
+
+    return Checked(checked.request, complete)
+
+
+def _hidden_offsets(topic: Any) -> Any:
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    answer = DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition
+    return DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic(
+        topic.topic_name,
+        partitions=[
+            answer(index, start_offset=-1, error_code=error, error_message=error.message) for index in topic.partitions
+        ],
+    )
 
 
 def list_groups(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
