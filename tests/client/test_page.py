@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from odradek.client import Consumer, Producer
+from odradek.client.admin import Admin
+from odradek.client.types import TopicPartition
 from odradek.testing import BrokerSecurity, InProcessBroker, SecuredBroker
 from support.pages import only_block
 
@@ -54,6 +56,29 @@ async def test_a_transaction_with_the_offsets_of_its_consumer(broker: InProcessB
     await asyncio.wait([running])
     committed = await asyncio.to_thread(broker.committed, "billing")
     assert list(committed.values()) == [1]
+
+
+async def test_a_share_consumer(broker: InProcessBroker) -> None:
+    async with Admin(broker.bootstrap_servers) as admin:
+        await admin.alter_share_group_offsets("workers", {TopicPartition("orders", 0): 0})
+    await asyncio.to_thread(broker.produce, "orders", "one", "without address", "two")
+    text = only_block(PAGE, "Share consumer (`odradek.client.share`)", "python").text
+    start = 'ShareConsumer("orders", '
+    assert start in text
+    text = text.replace(start, f"{start}bootstrap_servers={broker.bootstrap_servers!r}, ")
+    shipped: list[bytes] = []
+
+    def ship(value: bytes) -> None:
+        if value == b"without address":
+            raise ValueError
+        shipped.append(value)
+
+    running = asyncio.create_task(as_function(text, {"ship": ship})())
+    await asyncio.to_thread(broker.wait_until_consumed, "workers", "orders")
+    assert not running.done()
+    running.cancel()
+    await asyncio.wait([running])
+    assert shipped == [b"one", b"two"]
 
 
 async def test_a_login(tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     "docs/client.md": {
         "The asyncio client": ["tests/testing/test_wheel.py::test_the_first_program_of_the_page_about_the_client_runs"],
         "Transactions": ["tests/client/test_page.py::test_a_transaction_with_the_offsets_of_its_consumer"],
+        "Share consumer (`odradek.client.share`)": ["tests/client/test_page.py::test_a_share_consumer"],
         "Security": ["tests/client/test_page.py::test_a_login"],
     },
     "docs/cluster.md": {
