@@ -88,6 +88,16 @@ EFFECTS: dict[str, tuple[str, Callable[[BrokerServer], object], object]] = {
     "compression.type": ("zstd", of_log("compression_type"), "zstd"),
     "compression.zstd.level": ("5", of_log("compression_zstd_level"), 5),
     "cordoned.log.dirs": ("*", cordoned, {"logs"}),
+    "errors.deadletterqueue.auto.create.topics.enable": (
+        "true",
+        of_config("errors.deadletterqueue.auto.create.topics.enable"),
+        True,
+    ),
+    "errors.deadletterqueue.topic.name.prefix": (
+        "lost.",
+        of_config("errors.deadletterqueue.topic.name.prefix"),
+        "lost.",
+    ),
     "group.consumer.assignment.interval.ms": ("77", assignment_interval, 77),
     "group.share.assignment.interval.ms": (
         "78",
