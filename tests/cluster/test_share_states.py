@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.share_state.persister import Persister, ReadState, SharePartitionKey, StateBatch
+from odradek.broker.share_state.persister import Persister, ReadState
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.testing.clusters.cluster import KafkaCluster
 from odradek.testing.clusters.cluster_broker import ClusterBroker
 from support.eventually import eventually

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from door.two_brokers import Door, Way
-from odradek.broker.share_state.persister import StateBatch
+from odradek.protocol.internal_records.share_batches import StateBatch
 from parity.side import Side
 from support.eventually import eventually
 from support.kafka.java import TABLE_VERSION

@@ -5,7 +5,7 @@
     directory.write(path)
 
 Topic `t1` has two partitions: 0 has 600 records, one every second up to NOW_MS; 1 has none. The offsets topic has four.
-The metadata log knows both.
+`__share_group_state` has three if anything is written to it. The metadata log knows all.
 """
 
 import random
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from odradek.broker.coordinator.partitioning import partition_for
 from odradek.protocol.codec import encode
+from odradek.protocol.internal_records.share_state_records import ShareStateRecord
 from odradek.protocol.messages import metadata_records
 from odradek.protocol.messages.group_records import (
     GroupMetadataKey,
@@ -41,8 +42,12 @@ from support.kafka.directory import (
 )
 
 OFFSETS_TOPIC = "__consumer_offsets"
+STATE_TOPIC = "__share_group_state"
+STATE_TOPIC_ID = bytes.fromhex("303132333435363738393a3b3c3d3e3f")
+STATE_PARTITIONS = 3
 OFFSETS_TOPIC_ID = bytes.fromhex("202122232425262728292a2b2c2d2e2f")
 OFFSETS_PARTITIONS = 4
+TOPIC_RESOURCE = 2
 RECORDS = 600
 FIRST_MS = NOW_MS - (RECORDS - 1) * 1000
 
@@ -78,6 +83,8 @@ class GroupsDirectory:
     """The attributes of the next batches."""
     batches: dict[int, list[tuple[int, bytes, int]]] = field(default_factory=dict)
     """Partition of the offsets topic -> its (time, batch, records)."""
+    states: dict[int, list[tuple[int, bytes, int]]] = field(default_factory=dict)
+    """The same of `__share_group_state`."""
 
     def commit(
         self,
@@ -120,8 +127,28 @@ class GroupsDirectory:
     def records(
         self, partition: int, pairs: list[tuple[bytes | None, bytes | None]], at_ms: int = NOW_MS, producer_id: int = -1
     ) -> Written:
-        """A batch of any keys and values."""
-        log = self.batches.setdefault(partition, [])
+        """A batch of any keys and values in the offsets topic."""
+        return self._append(self.batches.setdefault(partition, []), partition, pairs, at_ms, producer_id)
+
+    def share_state(self, record: ShareStateRecord, at_ms: int = NOW_MS, *, partition: int | None = None) -> Written:
+        """A record of the state of a share partition, by default in its own partition."""
+        home = partition_for(record.key.coordinator_key, STATE_PARTITIONS) if partition is None else partition
+        return self.state_records(home, [(record.key_bytes(), record.value_bytes())], at_ms)
+
+    def state_records(
+        self, partition: int, pairs: list[tuple[bytes | None, bytes | None]], at_ms: int = NOW_MS
+    ) -> Written:
+        """A batch of any keys and values in `__share_group_state`."""
+        return self._append(self.states.setdefault(partition, []), partition, pairs, at_ms, -1)
+
+    def _append(
+        self,
+        log: list[tuple[int, bytes, int]],
+        partition: int,
+        pairs: list[tuple[bytes | None, bytes | None]],
+        at_ms: int,
+        producer_id: int,
+    ) -> Written:
         batch = encode_batch(
             [Record(index, at_ms, key, value, []) for index, (key, value) in enumerate(pairs)],
             compression=self.compression,
@@ -147,6 +174,11 @@ class GroupsDirectory:
             [(metadata_records.TopicRecord(OFFSETS_TOPIC, OFFSETS_TOPIC_ID), 0)]
             + [partition_record(OFFSETS_TOPIC_ID, index) for index in range(OFFSETS_PARTITIONS)]
         ]
+        if self.states:
+            homes = [partition_record(STATE_TOPIC_ID, index) for index in range(STATE_PARTITIONS)]
+            topics.append([(metadata_records.TopicRecord(STATE_TOPIC, STATE_TOPIC_ID), 0), *homes])
+            policy = metadata_records.ConfigRecord(TOPIC_RESOURCE, STATE_TOPIC, "cleanup.policy", "delete")
+            topics.append([(policy, 0)])
         if self.is_topic_there:
             records = [partition_record(self.topic_id, index) for index in range(2)]
             topics.append([(metadata_records.TopicRecord(TOPIC, self.topic_id), 0), *records])
@@ -160,6 +192,9 @@ class GroupsDirectory:
             self._write_data(root)
         for partition, batches in self.batches.items():
             self._write_log(root / f"{OFFSETS_TOPIC}-{partition}", [(0, time, batch) for time, batch, _ in batches])
+        for index in range(STATE_PARTITIONS) if self.states else ():
+            batches = self.states.get(index, [])
+            self._write_log(root / f"{STATE_TOPIC}-{index}", [(0, time, batch) for time, batch, _ in batches])
         return root
 
     def _write_data(self, root: Path) -> None:

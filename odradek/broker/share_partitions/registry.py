@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 
 from ..metadata.publisher.published import PublishedMetadata
 from ..metrics.share_counts import ShareCounts
@@ -19,7 +20,7 @@ from ..replicas.offset_searches import Found, OffsetSearches
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from ..replicas.record_work import RecordWork
-from ..share_state.persister import Persister, SharePartitionKey
+from ..share_state.persister import Persister
 from ..timers.loop_timers import LoopTimers
 from .live import LiveSharePartition, WriteLetters
 from .sessions import SessionKey, ShareSessions, TopicIdPartition

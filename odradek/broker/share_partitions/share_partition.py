@@ -11,8 +11,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 
-from ..share_state.persister import ReadState, SharePartitionKey, StateBatch
+from ..share_state.persister import ReadState
 from .settings import ShareSettings
 from .window import (
     ACQUIRED,

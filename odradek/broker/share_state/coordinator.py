@@ -10,6 +10,8 @@ from typing import Protocol, cast
 
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
+from odradek.protocol.internal_records.share_state_records import ShareStateRecord
 from odradek.protocol.names.internal_topics import SHARE_STATE_TOPIC
 from odradek.protocol.records.compression import CompressionType
 
@@ -32,8 +34,6 @@ from .operations import (
     WriteOperation,
     refused,
 )
-from .persister import SharePartitionKey
-from .records import ShareStateRecord
 
 logger = logging.getLogger(__name__)
 

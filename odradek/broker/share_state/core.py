@@ -10,13 +10,20 @@ tombstone follows. A key that makes no sense stops the partition of the topic.
 import logging
 from collections.abc import Callable, Collection, Iterator
 
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
+from odradek.protocol.internal_records.share_state import ShareState
+from odradek.protocol.internal_records.share_state_records import (
+    ShareStateRecord,
+    Snapshot,
+    Unreadable,
+    Update,
+    decode_record,
+)
+
 from ..coordinator.effects import SetTimer
 from .config import ShareCoordinatorConfig
 from .effects import COLD_SNAPSHOTS_KEY, PRUNE_KEY, ColdSnapshotsDue, PruneDue, ShareStateEffects
-from .persister import SharePartitionKey
-from .records import ShareStateRecord, Snapshot, Unreadable, Update, decode_record
 from .redundant import SnapshotOffsets
-from .state import ShareState
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,11 @@ from functools import partial
 from typing import assert_never
 
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_batches import combined, is_valid, merge
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
+from odradek.protocol.internal_records.share_state import ShareState
+from odradek.protocol.internal_records.share_state_records import ShareStateRecord, Snapshot, Update
 
-from .batches import combined, is_valid, merge
 from .core import ShareStateCore
 from .effects import ShareStateEffects
 from .operations import (
@@ -26,9 +29,7 @@ from .operations import (
     WriteOperation,
     refused,
 )
-from .persister import UNINITIALISED_OFFSET, UNKNOWN_COUNT, ReadState, SharePartitionKey, StateSummary
-from .records import ShareStateRecord, Snapshot, Update
-from .state import ShareState
+from .persister import UNINITIALISED_OFFSET, UNKNOWN_COUNT, ReadState, StateSummary
 
 NEGATIVE_PARTITION = "The partition id cannot be a negative number."
 NEGATIVE_STATE_EPOCH = "The state epoch cannot be a negative number."

@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
+from odradek.protocol.internal_records.share_state_records import ShareStateRecord
+
 from ..coordinator.effects import Effects, TimerKey
-from .records import ShareStateRecord
 
 
 class ShareStateEffects(Effects[ShareStateRecord]):

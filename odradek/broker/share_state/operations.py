@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_batches import StateBatch
 
-from .persister import ReadState, StateBatch, StateSummary
+from .persister import ReadState, StateSummary
 
 
 class InitializeOperation(NamedTuple):

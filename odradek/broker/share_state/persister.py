@@ -3,59 +3,17 @@
 Pure. Owns: the form of the questions and answers. Never does: storing. Source: ``Persister``; KIP-932.
 """
 
-import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 
-_TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}(==)?")
-"""A topic id in Kafka's text form: base64, with or without its padding."""
-_NUMBER = re.compile(r"[+-]?[0-9]+")
 UNINITIALISED_OFFSET = -1
 """The start offset of a share partition whose start was never found."""
 UNKNOWN_COUNT = -1
 """The delivery-complete count that was never stored."""
-
-
-class SharePartitionKey(NamedTuple):
-    """One partition of a topic, as one share group sees it."""
-
-    group_id: str
-    topic_id: bytes
-    partition: int
-
-    @property
-    def coordinator_key(self) -> str:
-        """The text by which FindCoordinator finds the share coordinator: ``group:topicId:partition``."""
-        topic_id = urlsafe_b64encode(self.topic_id).rstrip(b"=").decode()
-        return f"{self.group_id}:{topic_id}:{self.partition}"
-
-    @classmethod
-    def parsed(cls, text: str) -> "SharePartitionKey | None":
-        """The share partition with this coordinator key; None if it is malformed. The group id may contain colons.
-
-        As ``SharePartitionKey.getInstance``, which drops colons at the end.
-        """
-        group_id, _, rest = text.rstrip(":").rpartition(":")
-        group_id, _, topic_id = group_id.rpartition(":")
-        if not group_id.strip() or not _NUMBER.fullmatch(rest) or not _TOPIC_ID.fullmatch(topic_id):
-            return None
-        partition = int(rest)
-        if not -0x8000_0000 <= partition <= 0x7FFF_FFFF:
-            return None
-        return cls(group_id, urlsafe_b64decode(topic_id[:22] + "=="), partition)
-
-
-class StateBatch(NamedTuple):
-    """Neighbouring records with the same delivery state (0 available, 2 acknowledged, 3 archiving, 4 archived) and
-    delivery count."""
-
-    first_offset: int
-    last_offset: int
-    delivery_state: int
-    delivery_count: int
 
 
 class ReadState(NamedTuple):

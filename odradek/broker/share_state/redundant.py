@@ -3,7 +3,7 @@
 Pure. Owns: the offset of the last snapshot of each share partition. Source: ``ShareCoordinatorOffsetsManager``.
 """
 
-from .persister import SharePartitionKey
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 
 
 class SnapshotOffsets:

@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from odradek.protocol.errors import ErrorCode, error_of
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages.share_groups import (
     DeleteShareGroupStateRequest,
     InitializeShareGroupStateRequest,
@@ -29,7 +31,7 @@ from .operations import (
     WriteOperation,
     refused,
 )
-from .persister import ReadState, SharePartitionKey, StateBatch, StateSummary
+from .persister import ReadState, StateSummary
 
 
 class StateQuestion(NamedTuple):

@@ -14,12 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, cast
 
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_records.share_batches import StateBatch, combined, is_valid
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.names.internal_topics import SHARE_STATE_TOPIC
 
 from ..coordinator.partitioning import partition_for
 from ..metadata.image.image import MetadataImage
 from ..timers.timers import Timer, Timers
-from .batches import combined, is_valid
 from .operations import (
     Answer,
     DeleteOperation,
@@ -32,7 +33,7 @@ from .operations import (
     WriteOperation,
     refused,
 )
-from .persister import Done, ReadState, SharePartitionKey, StateBatch, StateSummary
+from .persister import Done, ReadState, StateSummary
 from .remote import StateQuestion
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ GROUP_CHECKS: dict[str, Check] = {
     ),
     "group-record-type-unknown": Check(
         Severity.INFO,
-        "Records of __consumer_offsets have an unknown key type, of a newer Kafka. The audit counts them, and a "
-        "coordinator that does not know them ignores them.",
+        "Records of __consumer_offsets or __share_group_state have an unknown key type, of a newer Kafka. The audit "
+        "counts them, and a coordinator that does not know them ignores them.",
         "Nothing; before a downgrade, let the newer Kafka delete the groups that need them.",
     ),
     "group-record-version-unknown": Check(

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from .catalogue_directory import DIRECTORY_CHECKS
 from .catalogue_groups import GROUP_CHECKS
 from .catalogue_log import LOG_CHECKS
+from .catalogue_share_streams import SHARE_STREAMS_CHECKS
 from .check import Check, Severity
 
-CHECKS: dict[str, Check] = LOG_CHECKS | DIRECTORY_CHECKS | GROUP_CHECKS
+CHECKS: dict[str, Check] = LOG_CHECKS | DIRECTORY_CHECKS | GROUP_CHECKS | SHARE_STREAMS_CHECKS
 """Every check by the name of its findings."""
 
 
@@ -47,6 +48,7 @@ def first_of_each_name(findings: Iterable[Finding]) -> list[Finding]:
 _HEADINGS = {
     "Logs, indexes, checkpoints, directories, replicas": LOG_CHECKS | DIRECTORY_CHECKS,
     "Groups and committed offsets": GROUP_CHECKS,
+    "Share groups and streams groups": SHARE_STREAMS_CHECKS,
 }
 
 

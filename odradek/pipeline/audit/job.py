@@ -19,7 +19,7 @@ from .findings import Finding
 from .plan import AuditOptions, plan_audit
 from .portions import PORTION_REPLICAS, Portion, audit_portion, portions_of
 from .result import AuditResult
-from .tasks import RECORDS, AuditTask, PartitionReport, sum_of_days
+from .tasks import GROUP_TOPICS, RECORDS, AuditTask, PartitionReport, sum_of_days
 
 _SKEW_PARTITIONS, _SKEW_BYTES = 3, 1 << 20
 
@@ -65,11 +65,11 @@ def audit_directories(
     if len(directories) > 1:
         whole += _compared(plan.tasks, result.partitions, engine)
     whole += _skewed(result.partitions)
-    if any(report.group_facts is not None for report in result.partitions):
+    if any(task.replica.topic in GROUP_TOPICS for task in plan.tasks):
         from .groups.audit import audit_groups  # imported here: a third of a small audit's imports
 
         groups = audit_groups(result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms)
-        result.groups, result.growth = groups.rows, groups.growth
+        result.groups, result.growth, result.shares = groups.rows, groups.growth, groups.shares
         found = groups.findings
         if any(task.is_live for task in plan.tasks):
             from .groups.recheck import confirmed as confirmed_groups

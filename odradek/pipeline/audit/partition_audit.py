@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
 from odradek.storage.files.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
@@ -43,6 +43,7 @@ from .whole_files import read_whole
 
 if TYPE_CHECKING:
     from .groups.records import GroupRecords
+    from .groups.share_records import ShareStateRecords
     from .record_checks import RecordChecks
 
 READ_AHEAD_BYTES = 64 << 20
@@ -76,7 +77,7 @@ class _PartitionAudit:
         self.task = task
         self.report = report
         segments = task.replica.segments
-        self.groups = _group_records(task) if task.replica.topic == OFFSETS_TOPIC else None
+        self.groups = _group_records(task)
         self.batches = BatchChecks(task, report)
         self.transactions = TransactionChecks(task, report)
         self.producers = ProducerChecks(task, report, self.transactions)
@@ -244,14 +245,25 @@ class _PartitionAudit:
             self.groups.close(report)
 
 
-def _group_records(task: AuditTask) -> "GroupRecords":
-    """Imports records.py only here: it needs Arrow, whose import takes half of the time of a small audit."""
-    from .groups.records import GroupRecords
+def _group_records(task: AuditTask) -> "GroupRecords | ShareStateRecords | None":
+    """What collects the records of groups or of their state; None for other topics.
 
-    return GroupRecords(task)
+    Imports them only here: they need Arrow, whose import takes half of the time of a small audit.
+    """
+    if task.replica.topic == OFFSETS_TOPIC:
+        from .groups.records import GroupRecords
+
+        return GroupRecords(task)
+    if task.replica.topic == SHARE_STATE_TOPIC:
+        from .groups.share_records import ShareStateRecords
+
+        return ShareStateRecords(task)
+    return None
 
 
-def _record_checks(task: AuditTask, report: PartitionReport, groups: "GroupRecords | None") -> "RecordChecks":
+def _record_checks(
+    task: AuditTask, report: PartitionReport, groups: "GroupRecords | ShareStateRecords | None"
+) -> "RecordChecks":
     from .record_checks import RecordChecks
 
     return RecordChecks(task, report, groups)

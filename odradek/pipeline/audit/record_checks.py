@@ -21,6 +21,7 @@ from .tasks import AuditTask, PartitionReport
 
 if TYPE_CHECKING:
     from .groups.records import GroupRecords
+    from .groups.share_records import ShareStateRecords
 
 HORIZON_TOLERANCE_MS = 7 * 86_400_000
 """Tombstones may stay this long after their delete horizon without a finding: only a cleaning removes them."""
@@ -31,7 +32,9 @@ _SKEW_RECORDS, _SKEW_KEYS = 1000, 10
 class RecordChecks:
     """The checks of one partition."""
 
-    def __init__(self, task: AuditTask, report: PartitionReport, groups: "GroupRecords | None") -> None:
+    def __init__(
+        self, task: AuditTask, report: PartitionReport, groups: "GroupRecords | ShareStateRecords | None"
+    ) -> None:
         self._task = task
         self._report = report
         self._groups = groups

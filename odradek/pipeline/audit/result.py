@@ -9,6 +9,7 @@ from .tasks import DayVolume, PartitionReport
 if TYPE_CHECKING:
     from .groups.facts import GroupGrowth
     from .groups.rows import GroupLag
+    from .groups.shares import ShareBacklog
 
 
 class DirectoryStop(NamedTuple):
@@ -30,6 +31,8 @@ class AuditResult:
     groups: "list[GroupLag]" = field(default_factory=list)
     growth: "list[GroupGrowth]" = field(default_factory=list)
     """The records and bytes that each group has in the offsets topic."""
+    shares: "list[ShareBacklog]" = field(default_factory=list)
+    """The state that each share group has of each partition."""
     volume: list[DayVolume] = field(default_factory=list)
     """The sum of all replicas by day."""
     stops: list[DirectoryStop] = field(default_factory=list)

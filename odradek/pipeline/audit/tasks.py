@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
 from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
 
 from ..directories.log_directories import PartitionDirectory
@@ -14,8 +14,11 @@ from .policy import TopicPolicy
 
 if TYPE_CHECKING:
     from .groups.facts import GroupFacts
+    from .groups.share_facts import ShareStateFacts
 
 BATCHES, RECORDS = "batches", "records"
+GROUP_TOPICS = (OFFSETS_TOPIC, SHARE_STATE_TOPIC)
+"""The topics whose records are groups and the state of share groups."""
 LEVELS = (BATCHES, RECORDS)
 """The depth of an audit: only headers and CRCs, or also the records of every batch."""
 
@@ -45,8 +48,8 @@ class AuditTask:
 
     @property
     def reads_records(self) -> bool:
-        """Whether records are decoded. Groups exist only as records, so the offsets topic is always decoded."""
-        return self.level != BATCHES or self.replica.topic == OFFSETS_TOPIC
+        """Whether records are decoded. Groups and their state exist only as records, so their topics always are."""
+        return self.level != BATCHES or self.replica.topic in GROUP_TOPICS
 
     @property
     def cleaned_to(self) -> int:
@@ -111,6 +114,8 @@ class PartitionReport:
     findings: list[Finding] = field(default_factory=list)
     group_facts: "GroupFacts | None" = None
     """The groups in the partition; None unless it belongs to the offsets topic."""
+    share_states: "list[ShareStateFacts] | None" = None
+    """The states in the partition; None unless it belongs to `__share_group_state`."""
 
     @property
     def stored_records(self) -> int:

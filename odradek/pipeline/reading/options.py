@@ -15,7 +15,17 @@ from .topic_options import TopicChoice, parse_topics
 
 DEFAULT_MAX_PARTITION_BYTES = 128 << 20
 RECORDS = "records"
-VIEWS = (RECORDS, "batches", "groups", "offsets", "transactions", "metadata", "indexes", "checkpoints")
+VIEWS = (
+    RECORDS,
+    "batches",
+    "groups",
+    "offsets",
+    "share_states",
+    "transactions",
+    "metadata",
+    "indexes",
+    "checkpoints",
+)
 
 OPTIONS = {
     "path": "a log directory or a partition's directory, or a pattern; load() also takes a list",

@@ -17,7 +17,7 @@ from ..tables.registry import TABLES
 from ..tables.task import Table, TableTask
 from .portion import items_of, portions
 
-OF_ONE_TOPIC = ("groups", "offsets")
+OF_ONE_TOPIC = ("groups", "offsets", "share_states")
 
 
 def view_schema(options: ReadOptions) -> Any:
@@ -50,7 +50,7 @@ class TableReader(DataSourceReader):
     def _is_wanted(self, task: TableTask) -> bool:
         """Whether the chosen partitions include the task's. `table.plan` has already applied topics chosen by name.
 
-        Groups and offsets are in one internal topic, which is always read.
+        Groups, offsets and share states are each in one internal topic, which is always read.
         """
         choice = self.options.topics
         if task.partition is None or self.options.view in OF_ONE_TOPIC or choice == TopicChoice():

@@ -10,7 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from odradek.protocol.messages.group_records import ConsumerGroupMemberMetadataValue, GroupMetadataValue
+from odradek.protocol.messages.group_records import (
+    ConsumerGroupMemberMetadataValue,
+    GroupMetadataValue,
+    ShareGroupMemberMetadataValue,
+    StreamsGroupMemberMetadataValue,
+)
 from odradek.protocol.show.message_documents import kafka_json
 from odradek.storage.dump.decoders import Typed
 from odradek.storage.dump.embedded import data_document
@@ -58,7 +63,7 @@ SCHEMA = schema_of(
     value=pa.string(),
 )
 """`epoch`: the generation of a classic group, otherwise the first epoch field of the value. `members`: those of a
-classic group, or the member of a ConsumerGroupMemberMetadata record."""
+classic group, or the member of a record such as ConsumerGroupMemberMetadata."""
 
 
 def read(task: TableTask) -> Iterator[Any]:
@@ -122,8 +127,10 @@ def _facts(message: GroupMessage) -> dict[str, Any]:
                 "epoch": value.generation,
                 "stateTimestamp": microseconds(value.current_state_timestamp),
             }
-        case ConsumerGroupMemberMetadataValue():
+        case ConsumerGroupMemberMetadataValue() | StreamsGroupMemberMetadataValue():
             members = [(message.key.member_id, value.instance_id, value.client_id, value.client_host)]
+        case ShareGroupMemberMetadataValue():
+            members = [(message.key.member_id, None, value.client_id, value.client_host)]
         case _:
             members = []
             epochs = [name for name in type(value).__slots__ if name.endswith("epoch")]

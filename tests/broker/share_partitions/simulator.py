@@ -30,8 +30,10 @@ from odradek.broker.share_partitions.share_partition import (
     Transition,
 )
 from odradek.broker.share_partitions.window import TERMINAL, RecordState
-from odradek.broker.share_state.persister import ReadState, SharePartitionKey, StateBatch
+from odradek.broker.share_state.persister import ReadState
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 
 KEY = SharePartitionKey("group", bytes(15) + b"\1", 0)
 MEMBERS = ("anna", "bert", "carl")

@@ -16,8 +16,10 @@ from odradek.broker.share_partitions.share_partition import (
     Cause,
     SharePartition,
 )
-from odradek.broker.share_state.persister import ReadState, SharePartitionKey, StateBatch
+from odradek.broker.share_state.persister import ReadState
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 
 SETTINGS = ShareSettings()
 NOW_MS = 1_000

@@ -7,8 +7,8 @@ from odradek.broker.share_state.config import ShareCoordinatorConfig
 from odradek.broker.share_state.coordinator import ShareCoordinator
 from odradek.broker.share_state.core import ShareStateCore
 from odradek.broker.share_state.operations import Operation, StateOutcome
-from odradek.broker.share_state.persister import SharePartitionKey
-from odradek.broker.share_state.records import ShareStateRecord, decode_record
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
+from odradek.protocol.internal_records.share_state_records import ShareStateRecord, decode_record
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import iterate_records
 from support.groups.harness import MemoryLog, VirtualTimers

@@ -19,13 +19,15 @@ from odradek.broker.share_state.operations import (
     SummarizeOperation,
     WriteOperation,
 )
-from odradek.broker.share_state.persister import ReadState, SharePartitionKey, StateBatch
+from odradek.broker.share_state.persister import ReadState
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import iterate_records
+from support.groups.state_per_offset import PerOffset
 
 from .harness import TOPIC, ShareHarness, durable_state
-from .test_batches import PerOffset
 
 KEYS = [SharePartitionKey(group, TOPIC, index) for group in ("g", "h:i") for index in range(3)]
 CODES = {

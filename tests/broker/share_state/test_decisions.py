@@ -14,10 +14,12 @@ from odradek.broker.share_state.operations import (
     SummarizeOperation,
     WriteOperation,
 )
-from odradek.broker.share_state.persister import ReadState, SharePartitionKey, StateBatch, StateSummary
-from odradek.broker.share_state.records import Snapshot, Update
+from odradek.broker.share_state.persister import ReadState, StateSummary
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.internal_records.coordinator_serde import encode_key
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
+from odradek.protocol.internal_records.share_state_records import Snapshot, Update
 from odradek.protocol.messages.share_records import ShareSnapshotKey, ShareUpdateKey
 from odradek.protocol.records.builder import BatchBuilder
 

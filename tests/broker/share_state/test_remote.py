@@ -24,11 +24,12 @@ from odradek.broker.share_state.operations import (
     SummarizeOperation,
     WriteOperation,
 )
-from odradek.broker.share_state.persister import SharePartitionKey, StateBatch
 from odradek.broker.share_state.remote import StateDialect, StateQuestion
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages.structure import Message
 from odradek.storage.files.files import Files
 from support.brokers.parts import PartialBroker

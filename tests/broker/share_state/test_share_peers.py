@@ -10,10 +10,11 @@ from odradek.broker.metadata.image.image import BrokerRegistration, Endpoint, Me
 from odradek.broker.network.node_client import PLAINTEXT
 from odradek.broker.share_state.operations import InitializeOperation, Operation, ReadOperation, StateOutcome
 from odradek.broker.share_state.peers import ShareStatePeers
-from odradek.broker.share_state.persister import ReadState, SharePartitionKey
+from odradek.broker.share_state.persister import ReadState
 from odradek.broker.share_state.remote import StateQuestion
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages.structure import Message
 from support.brokers.fake_node import FakeNode
 from support.groups.harness import image_with_topics

@@ -21,10 +21,12 @@ from odradek.broker.share_state.operations import (
     refused,
 )
 from odradek.broker.share_state.peers import ShareStatePeers
-from odradek.broker.share_state.persister import Persister, ReadState, SharePartitionKey, StateBatch, StateSummary
+from odradek.broker.share_state.persister import Persister, ReadState, StateSummary
 from odradek.broker.share_state.remote import StateQuestion
 from odradek.broker.share_state.state_persister import FIRST_PAUSE_MS, RETRIABLE, StatePersister
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.names.internal_topics import SHARE_STATE_TOPIC
 from support.groups.harness import VirtualTimers, image_with_topics
 

@@ -2,9 +2,10 @@
 
 from odradek.broker.share_state.core import FOUND_A_PORTION
 from odradek.broker.share_state.operations import DONE, InitializeOperation, ReadOperation, WriteOperation
-from odradek.broker.share_state.persister import SharePartitionKey, StateBatch
-from odradek.broker.share_state.records import Snapshot
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
+from odradek.protocol.internal_records.share_state_records import Snapshot
 
 from .harness import KEY, TOPIC, ShareHarness, durable_state
 

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from odradek.broker.coordinator.partitioning import partition_for
 from odradek.pipeline.audit.catalogue_groups import GROUP_CHECKS
+from odradek.pipeline.audit.catalogue_share_streams import SHARE_STREAMS_CHECKS
 from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.groups.burrow import ConsumerCommit, partition_status
 from odradek.pipeline.audit.groups.rows import GroupLag
@@ -44,7 +45,7 @@ def audited(root: Path, *, at_ms: int | None = None, now_ms: int | None = NOW_MS
 
 
 def group_findings(result: AuditResult) -> list[Finding]:
-    return [found for found in result.findings if found.name in GROUP_CHECKS]
+    return [found for found in result.findings if found.name in GROUP_CHECKS or found.name in SHARE_STREAMS_CHECKS]
 
 
 # Damage and neglect -------------------------------------------------------------

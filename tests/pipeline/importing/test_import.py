@@ -151,6 +151,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      "two rows of the input have offset 3"),
     ('{"value": "a"}', {"topic": "a/b", "partitions": 1, "keeps_offsets": False}, "name of a topic"),
     ('{"value": "a", "partition": 0, "offset": 0}', {"topic": "__consumer_offsets"}, "no name of an internal topic"),
+    ('{"value": "a", "partition": 0, "offset": 0}', {"topic": "__share_group_state"}, "name of an internal topic"),
     ('{"value": "a", "partition": 4, "offset": 0}', {"topic": "t", "partition_counts": {"t": 3}}, "partition 4"),
     ("", {"topic": "t"}, "no rows"),
     ("nonsense", {"topic": "t"}, "line at byte 0"),

@@ -14,6 +14,8 @@ from odradek.pipeline.directories.file_access import path_of
 from odradek.pipeline.tables.registry import TABLES
 from odradek.pipeline.tables.task import TableTask
 from odradek.protocol.codec import encode
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
+from odradek.protocol.internal_records.share_state_records import ShareStateRecord
 from odradek.protocol.messages import FAMILIES, message_class
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE, CRC_POSITION, crc_of, iterate_headers
 from odradek.protocol.records.control import ControlRecordType
@@ -282,6 +284,7 @@ def test_tables_of_a_directory_in_object_storage_are_the_same(tmp_path: Path) ->
         directory.commit("eos", step, producer_id=9)
     directory.end("eos", 9, ControlRecordType.COMMIT)
     directory.group("eos", 1)
+    directory.share_state(ShareStateRecord(SharePartitionKey("sharing", TOPIC_ID, 0), None))
     root = directory.write(tmp_path / "data")
     store = fsspec.filesystem("memory")
     store.put(str(root), "/tables", recursive=True)

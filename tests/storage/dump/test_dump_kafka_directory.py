@@ -4,30 +4,37 @@ from pathlib import Path
 
 import pytest
 
+from odradek.protocol.internal_records.coordinator_serde import CoordinatorRecordType
+from parity import new_groups
+from parity.side import Side
 from support.data.dump_log import Dump, comma_separated, kafka_dump
 from support.kafka.java import java_or_skip
 from support.kafka.real_kafka import RealKafka
+from support.kafka.wire import Wire
 from support.kafka.workload import SMALL, consume, produce
 
 pytestmark = pytest.mark.java
 
+NOT_WRITTEN = {
+    CoordinatorRecordType.LEGACY_OFFSET_COMMIT,
+    CoordinatorRecordType.CONSUMER_GROUP_PARTITION_METADATA,
+    CoordinatorRecordType.CONSUMER_GROUP_REGULAR_EXPRESSION,
+}
+"""Types that Kafka 4 does not write, or only for groups with regular expressions."""
+
 
 @pytest.fixture(scope="module")
 def log_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A stopped Kafka's directory: records in each codec, transactions, groups of three protocols, metadata."""
+    """A stopped Kafka's directory: records in each codec, transactions, groups of four protocols, metadata."""
     java_or_skip()
-    kafka = RealKafka(tmp_path_factory.mktemp("kafka"), SMALL)
+    kafka = RealKafka(tmp_path_factory.mktemp("kafka"), SMALL | new_groups.KEYS)
     kafka.start()
     try:
         produce(kafka.bootstrap_servers)
         for protocol in ("classic", "consumer"):
             consume(kafka.bootstrap_servers, protocol)
-        arguments = ["--topic", "t", "--group-id", "shared", "--max-messages", "5"]
-        shared = kafka.run_tool(
-            "org.apache.kafka.tools.VerifiableShareConsumer",
-            *("--bootstrap-server", kafka.bootstrap_servers, "--offset-reset-strategy", "earliest", *arguments),
-        )
-        assert shared.returncode == 0, shared.stderr
+        with Wire() as wire:
+            new_groups.fill(Side(wire, kafka.port, False))
     finally:
         kafka.stop()
     return kafka.log_dir
@@ -63,8 +70,8 @@ def test_json_has_every_record_type_by_name(log_dir: Path, dump: Dump) -> None:
     found = dump("--json", "--offsets-decoder", *sorted(log_dir.glob("__consumer_offsets-*/*.log")))
     assert found.code == 0
     records = [document for document in found.documents if document["type"] == "record"]
-    names = {record["key"]["name"] for record in records}
-    assert {"OffsetCommitKey", "GroupMetadataKey", "ConsumerGroupMetadataKey", "ShareGroupMetadataKey"} <= names
+    types = {record["key"]["type"] for record in records}
+    assert types == set(CoordinatorRecordType) - NOT_WRITTEN
     values = [record["value"]["data"] for record in records if record["key"]["name"] == "GroupMetadataKey"]
     (member,) = next(value["members"] for value in values if value and value["members"])
     assert member["subscription"]["topics"] == ["t"]

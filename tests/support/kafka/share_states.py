@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from odradek.broker.share_state.persister import SharePartitionKey, StateBatch
-from odradek.broker.share_state.records import ShareStateRecord, decode_record
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
+from odradek.protocol.internal_records.share_state_records import ShareStateRecord, decode_record
 from odradek.protocol.messages.groups import FindCoordinatorRequest
 from odradek.protocol.messages.share_groups import (
     DeleteShareGroupStateRequest,

@@ -15,12 +15,16 @@ from .expiry import retention_ms
 from .facts import GroupGrowth
 from .lag import gather, lag_rows, look_ups_of, run_look_ups
 from .rows import GroupLag
+from .share_checks import share_findings
+from .shares import ShareBacklog, share_rows
+from .streams_checks import streams_findings
 
 
 class GroupsAudit(NamedTuple):
     """The result of the audit of groups."""
 
     rows: list[GroupLag]
+    shares: list[ShareBacklog]
     growth: list[GroupGrowth]
     """The records and bytes that each group has in each partition of the offsets topic."""
     findings: list[Finding]
@@ -36,12 +40,18 @@ def audit_groups(
     at_ms: int | None,
 ) -> GroupsAudit:
     """Audits the groups. `reports`: those of `tasks`, in the same order. Raises OSError and the errors of engines."""
-    found = gather(reports, tasks, now_ms, at_ms)
+    found = gather(reports, tasks, metadata, now_ms, at_ms)
     results = run_look_ups(look_ups_of(found, is_past=at_ms is not None), engine)
     retention = retention_ms(metadata.broker_configs)
     rows = lag_rows(found, results, retention)
-    findings = limited(group_findings(found, rows, results, metadata, retention))
-    return GroupsAudit(rows, [growth for facts in found.facts for growth in facts.growth], findings)
+    shares = share_rows(found, results)
+    findings = group_findings(found, rows, results, metadata, retention)
+    findings += share_findings(found, shares, metadata)
+    findings += streams_findings(found, metadata)
+    rows += [share.as_lag() for share in shares]
+    rows.sort(key=lambda row: (row.group, row.topic, row.partition))
+    growth = [growth for facts in found.facts for growth in facts.growth]
+    return GroupsAudit(rows, shares, growth, limited(findings))
 
 
 def limited(findings: Sequence[Finding]) -> list[Finding]:

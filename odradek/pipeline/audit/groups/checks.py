@@ -15,9 +15,10 @@ from ...directories.cluster_metadata import DirectoryMetadata
 from ..findings import Finding
 from .burrow import Status, has_rewound
 from .expiry import MINUTE_MS
-from .facts import COMMITS_KEPT, CommitHistory, GroupGrowth, RecordPlace
+from .facts import COMMITS_KEPT, CommitHistory, GroupGrowth
 from .lag import Directories
 from .log_times import LookUpResults, end_offset_of_epoch
+from .places import RecordPlace
 from .rows import GroupLag
 
 HOUR_MS = 60 * MINUTE_MS
@@ -28,6 +29,9 @@ OVERDUE_MS = HOUR_MS
 (offsets.retention.check.interval.ms)."""
 TRANSACTION_MAX_MS = 15 * MINUTE_MS
 """Kafka's default of transaction.max.timeout.ms. A coordinator aborts each transaction by then, unless it lost it."""
+REBALANCE_MS = 10 * MINUTE_MS
+"""A rebalance that takes this long is stuck: members have max.poll.interval.ms, by default 5 minutes."""
+MOST_NAMES = 3
 MANY_COMMITS = 1_000
 FREQUENT_MS = 1_000
 """Commits are too frequent if a partition has MANY_COMMITS, on average less than FREQUENT_MS apart."""
@@ -173,6 +177,12 @@ def groups(found: Directories, metadata: DirectoryMetadata) -> Iterator[Finding]
             if expected != facts.offsets_partition:
                 detail = f"group {group}: its coordinator reads partition {expected} of {partitions}"
                 yield _in_offsets_topic("group-in-wrong-partition", facts.offsets_partition, place, detail)
+        for state in facts.states:
+            if state.behind and found.moment_ms - state.timestamp > REBALANCE_MS:
+                names = ", ".join(state.behind[:MOST_NAMES]) + (" …" if len(state.behind) > MOST_NAMES else "")
+                since = f"epoch {state.epoch}, which is {(found.moment_ms - state.timestamp) // MINUTE_MS} minutes old"
+                detail = f"group {state.group}: {len(state.behind)} members are behind {since}: {names}"
+                yield _in_offsets_topic("group-members-behind", facts.offsets_partition, state.place, detail)
         for group, place in facts.orphans.items():
             detail = f"group {group}: members, but no record of the group"
             yield _in_offsets_topic("group-member-orphaned", facts.offsets_partition, place, detail)

@@ -7,17 +7,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...tables.group_messages import GroupKind
+from .places import RecordPlace
+from .share_facts import ShareTopics, StoredTopology
 
 COMMITS_KEPT = 10
 """The number of latest commits that are kept for a group and partition: Burrow's default of `intervals`."""
-
-
-class RecordPlace(NamedTuple):
-    """The place of a record: file, position of its batch in bytes, offset."""
-
-    file: str
-    position: int
-    offset: int
 
 
 class Commit(NamedTuple):
@@ -72,6 +66,10 @@ class LatestGroup:
     epoch: int = -1
     members: int = 0
     state_timestamp: int = -1
+    timestamp: int = -1
+    """The time of the record."""
+    behind: list[str] = field(default_factory=list)
+    """Members whose own epoch is lower than the group's. Classic groups have none."""
 
 
 @dataclass(slots=True)
@@ -110,4 +108,6 @@ class GroupFacts:
     states: list[LatestGroup] = field(default_factory=list)
     orphans: dict[str, RecordPlace] = field(default_factory=dict)
     """Groups with records of members but without a record of their own."""
+    share_topics: list[ShareTopics] = field(default_factory=list)
+    topologies: list[StoredTopology] = field(default_factory=list)
     growth: list[GroupGrowth] = field(default_factory=list)

@@ -8,9 +8,11 @@ lag whenever and wherever it is audited.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.storage.files.meta_properties import uuid_text
 
+from ...directories.cluster_metadata import DirectoryMetadata
 from ...engine.engines import run_tasks
 from ...engine.job import Job
 from ..tasks import AuditTask, PartitionReport
@@ -19,6 +21,8 @@ from .expiry import expires_at
 from .facts import CommitHistory, GroupFacts, LatestGroup
 from .log_times import CHUNK_BYTES, LogLookUps, LookUpResults, look_up
 from .rows import GroupLag
+from .share_facts import ShareStateFacts
+from .share_offsets import first_left
 
 SIMPLE = "simple"
 
@@ -31,6 +35,11 @@ class Directories:
     tasks: dict[TopicPartition, AuditTask] = field(default_factory=dict)
     facts: list[GroupFacts] = field(default_factory=list)
     states: dict[str, LatestGroup] = field(default_factory=dict)
+    share_states: list[ShareStateFacts] = field(default_factory=list)
+    share_keys: set[SharePartitionKey] = field(default_factory=set)
+    """The share partitions of `share_states`."""
+    topic_names: dict[bytes, str] = field(default_factory=dict)
+    """Names by topic id, of topics in the metadata or in the records of share groups."""
     clock_ms: int = 0
     """The current time, ms since 1970: `--now`, or by default the last use of the directories."""
     moment_ms: int = 0
@@ -38,7 +47,11 @@ class Directories:
 
 
 def gather(
-    reports: Sequence[PartitionReport], tasks: Sequence[AuditTask], now_ms: int | None, at_ms: int | None
+    reports: Sequence[PartitionReport],
+    tasks: Sequence[AuditTask],
+    metadata: DirectoryMetadata,
+    now_ms: int | None,
+    at_ms: int | None,
 ) -> Directories:
     """Chooses replicas and the moment. `reports`: those of `tasks`, in the same order."""
     found = Directories()
@@ -52,6 +65,11 @@ def gather(
         latest, last_use = max(latest, report.max_timestamp), max(last_use, task.now_ms)
     found.facts = [report.group_facts for report in found.reports.values() if report.group_facts is not None]
     found.states = {state.group: state for facts in found.facts for state in facts.states}
+    found.share_states = [state for report in found.reports.values() for state in report.share_states or ()]
+    found.share_keys = {state.key for state in found.share_states}
+    noted = (topic for facts in found.facts for topics in facts.share_topics for topic in topics.initialized)
+    found.topic_names = {topic.topic_id: topic.name for topic in noted}
+    found.topic_names |= {topic.topic_id: topic.name for topic in metadata.topics.values()}
     found.clock_ms = last_use if now_ms is None else now_ms
     usual = min(last_use, latest) if latest >= 0 and now_ms is None else found.clock_ms
     found.moment_ms = usual if at_ms is None else at_ms
@@ -74,6 +92,17 @@ def look_ups_of(found: Directories, *, is_past: bool) -> dict[TopicPartition, Lo
             look_ups.update(commit.timestamp for commit in committed.commits)
             look_ups.add(found.moment_ms - RECENT_MS)
             offsets_there.add(max(last, report.log_start_offset))
+        if is_past:
+            look_ups.add(found.moment_ms)
+    for state in found.share_states:
+        key = (found.topic_names.get(state.key.topic_id, ""), state.key.partition)
+        report = found.reports.get(key)
+        if report is None or state.start_offset < 0:
+            continue
+        first = first_left(state, report.log_start_offset)
+        look_ups, offsets_there = times.setdefault(key, set()), offsets.setdefault(key, set())
+        if first < report.log_end_offset:
+            offsets_there.add(first)
         if is_past:
             look_ups.add(found.moment_ms)
     return {

@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.names.topic_partition import TopicPartition
 from odradek.storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT
 
@@ -26,7 +25,7 @@ from ...engine.job import Job
 from ..findings import Finding
 from ..partition_audit import audit_partition
 from ..root_checkpoints import read_root_offsets
-from ..tasks import AuditTask, PartitionReport
+from ..tasks import GROUP_TOPICS, AuditTask, PartitionReport
 from .audit import audit_groups
 
 DOUBTFUL = frozenset(
@@ -37,9 +36,16 @@ DOUBTFUL = frozenset(
         "committed-offset-before-log-start",
         "committed-offset-beyond-log",
         "committed-offset-truncated",
+        "share-start-before-log-start",
+        "share-state-beyond-log",
+        "share-state-missing",
+        "share-state-orphaned",
+        "share-topic-missing",
+        "streams-internal-topic-missing",
+        "streams-source-missing",
     )
 )
-"""Findings that compare a commit with data that was read at another time."""
+"""Findings that compare a commit, a state or a group with data that was read at another time."""
 
 
 def confirmed(
@@ -83,7 +89,7 @@ def _reread(
     for index in chosen:
         start = _log_start(tasks[index])
         anew[index] = replace(anew[index], log_start_offset=start, is_known=start >= 0)
-    commits = [index for index, task in enumerate(tasks) if task.replica.topic == OFFSETS_TOPIC]
+    commits = [index for index, task in enumerate(tasks) if task.replica.topic in GROUP_TOPICS]
     sizes = [anew[index].size for index in commits]
     read = run_tasks(
         engine, Job([tasks[index] for index in commits], audit_partition, "odradek audit: groups", sizes=sizes)

@@ -6,11 +6,16 @@ unknown types and versions are counted. Source: Kafka's GroupCoordinatorRecordSe
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from odradek.protocol.internal_records.coordinator_serde import CoordinatorRecordType
 from odradek.protocol.internal_records.legacy_offsets import offset_commit_value
-from odradek.protocol.messages.group_records import GroupMetadataValue, OffsetCommitValue
+from odradek.protocol.messages.group_records import (
+    GroupMetadataValue,
+    OffsetCommitValue,
+    ShareGroupStatePartitionMetadataValue,
+    StreamsGroupTopologyValue,
+)
 from odradek.protocol.messages.structure import ZERO_UUID
 from odradek.protocol.records.record import Record
 from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
@@ -20,7 +25,9 @@ from ...decode.records import DecodedRecords
 from ...tables.group_messages import GroupKind, GroupMessage, commit_key, group_message, kind_of
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
-from .facts import Commit, CommitHistory, GroupFacts, GroupGrowth, LatestGroup, PendingCommit, RecordPlace
+from .facts import Commit, CommitHistory, GroupFacts, GroupGrowth, LatestGroup, PendingCommit
+from .named_topics import share_topics, streams_topology
+from .places import RecordPlace
 from .record_store import KeyRecords, RecordStore, RetainedRecord, records_wanted
 
 UNKNOWN_GROUP = ""
@@ -45,11 +52,23 @@ _MEMBER_RECORDS = frozenset(
 )
 
 
-class GroupMembers(NamedTuple):
-    """The number of a group's member records, and the place of the first one."""
+_EPOCH_RECORDS = frozenset(
+    (
+        CoordinatorRecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+        CoordinatorRecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+        CoordinatorRecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+    )
+)
+"""Record types with a member's own epoch."""
 
-    records: int
-    first: RecordPlace
+
+@dataclass(slots=True)
+class GroupMembers:
+    """A group's member records: their number, the place of the first one, and the epoch of each member."""
+
+    records: int = 0
+    first: RecordPlace | None = None
+    epochs: dict[str, int] = field(default_factory=dict)
 
 
 class GroupRecords:
@@ -100,10 +119,18 @@ class GroupRecords:
         elif message.is_offset_commit:
             facts.offsets.append(_committed(message, key, latest, place))
         elif message.record_type in _GROUP_RECORDS:
-            facts.states.append(_state(message, place))
+            facts.states.append(_state(message, place, last.timestamp))
         elif message.record_type in _MEMBER_RECORDS:
-            known = members.get(message.key.group_id, GroupMembers(0, place))
-            members[message.key.group_id] = known._replace(records=known.records + 1)
+            known = members.setdefault(message.key.group_id, GroupMembers())
+            known.records += 1
+            known.first = known.first or place
+        elif message.record_type in _EPOCH_RECORDS:
+            known = members.setdefault(message.key.group_id, GroupMembers())
+            known.epochs[message.key.member_id] = message.value.member_epoch
+        elif isinstance(message.value, ShareGroupStatePartitionMetadataValue):
+            facts.share_topics.append(share_topics(message.key.group_id, message.value, place, last.timestamp))
+        elif isinstance(message.value, StreamsGroupTopologyValue):
+            facts.topologies.append(streams_topology(message.key.group_id, message.value, place))
 
     def _report_fault(self, message: GroupMessage, report: PartitionReport, place: RecordPlace, records: int) -> None:
         if not message.is_unknown:
@@ -129,12 +156,15 @@ class GroupRecords:
 
     def _add_members(self, facts: GroupFacts, members: dict[str, GroupMembers]) -> None:
         by_group = {state.group: state for state in facts.states}
-        for group, (count, first) in members.items():
+        for group, known in members.items():
             state = by_group.get(group)
             if state is None:
-                facts.orphans[group] = first
+                if known.first is not None:
+                    facts.orphans[group] = known.first
             elif state.kind is not GroupKind.CLASSIC:
-                state.members = count
+                state.members = known.records
+                # A static member that has left for a while has a negative epoch.
+                state.behind = sorted(member for member, epoch in known.epochs.items() if 0 <= epoch < state.epoch)
 
     def _read_later(self, facts: GroupFacts) -> None:
         """Adds offsets whose records are all later than `at_ms`."""
@@ -189,7 +219,7 @@ def _committed(message: GroupMessage, key: bytes, latest: list[RetainedRecord], 
     )
 
 
-def _state(message: GroupMessage, place: RecordPlace) -> LatestGroup:
+def _state(message: GroupMessage, place: RecordPlace, timestamp: int) -> LatestGroup:
     assert message.group is not None
     kind = kind_of(message.key.NAME)
     value = message.value
@@ -202,8 +232,9 @@ def _state(message: GroupMessage, place: RecordPlace) -> LatestGroup:
             value.generation,
             len(value.members),
             value.current_state_timestamp,
+            timestamp,
         )
-    return LatestGroup(message.group, kind, place, str(kind), value.epoch)
+    return LatestGroup(message.group, kind, place, str(kind), value.epoch, timestamp=timestamp)
 
 
 def growth_of(offsets_partition: int, keys: Mapping[bytes, KeyRecords]) -> list[GroupGrowth]:

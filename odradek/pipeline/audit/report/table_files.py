@@ -25,13 +25,16 @@ from .tables import (
     FINDINGS,
     GROUPS,
     GROWTH,
+    OVERALL_TABLES,
     PARTITIONS,
+    SHARES,
     TABLES,
     VOLUME,
     findings_table,
     groups_table,
     growth_table,
     partitions_table,
+    shares_table,
     volume_table,
 )
 
@@ -75,6 +78,7 @@ def write_overall_rows(directory: Path, result: AuditResult) -> None:
     _write(directory, FINDINGS, _OVERALL, findings_table(result.overall_findings))
     _write(directory, GROUPS, _OVERALL, groups_table(result.groups))
     _write(directory, GROWTH, _OVERALL, growth_table(result.growth))
+    _write(directory, SHARES, _OVERALL, shares_table(result.shares))
 
 
 def _write(directory: Path, table: str, part: str, rows: Any) -> None:
@@ -92,8 +96,8 @@ def parts_of(directory: Path, table: str, portions: int) -> Iterator[Any]:
 
     Opens the files by name: a listing of a directory on NFS may lack files that executors have just written.
     """
-    names = [] if table in (GROUPS, GROWTH) else [f"{number:05d}" for number in range(portions)]
-    if table in (FINDINGS, GROUPS, GROWTH):
+    names = [] if table in OVERALL_TABLES else [f"{number:05d}" for number in range(portions)]
+    if table in (FINDINGS, *OVERALL_TABLES):
         names.append(_OVERALL)
     for name in names:
         yield pyarrow.parquet.ParquetFile(directory / file_name(table) / f"part-{name}.parquet").read()

@@ -5,6 +5,7 @@
     volume       one row for each replica and day
     groups       one row for each group and partition: committed offset and lag
     growth       one row for each group and partition of the offsets topic
+    shares       one row for each share group and partition: what is left to do, and what was archived
 
 Columns are the fields of the results of an audit; -1 stays -1 (unknown). table_files.py writes the files.
 """
@@ -20,10 +21,14 @@ import pyarrow as pa
 from ..findings import Finding
 from ..groups.facts import GroupGrowth
 from ..groups.rows import GroupLag
+from ..groups.shares import ShareBacklog
 from ..tasks import PartitionReport
 
 FINDINGS, PARTITIONS, VOLUME, GROUPS, GROWTH = "findings", "partitions", "volume", "groups", "growth"
-TABLES = (FINDINGS, PARTITIONS, VOLUME, GROUPS, GROWTH)
+SHARES = "shares"
+TABLES = (FINDINGS, PARTITIONS, VOLUME, GROUPS, GROWTH, SHARES)
+OVERALL_TABLES = (GROUPS, GROWTH, SHARES)
+"""Tables whose rows are those of the driver only."""
 _TYPES: dict[Any, Any] = {
     int: pa.int64(),
     str: pa.string(),
@@ -69,6 +74,7 @@ def _schema_of(row: type) -> Any:
 PARTITIONS_SCHEMA = _schema_of(PartitionReport)
 GROUPS_SCHEMA = _schema_of(GroupLag)
 GROWTH_SCHEMA = _schema_of(GroupGrowth)
+SHARES_SCHEMA = _schema_of(ShareBacklog)
 
 
 def findings_table(findings: Iterable[Finding]) -> Any:
@@ -89,6 +95,11 @@ def groups_table(groups: Sequence[GroupLag]) -> Any:
 def growth_table(growth: Sequence[GroupGrowth]) -> Any:
     """A row for each group and partition of the offsets topic."""
     return _table(growth, GROWTH_SCHEMA)
+
+
+def shares_table(shares: Sequence[ShareBacklog]) -> Any:
+    """A row for each share group and partition."""
+    return _table(shares, SHARES_SCHEMA)
 
 
 def _finding_row(found: Finding) -> dict[str, Any]:
