@@ -55,6 +55,13 @@ class RandomSharers:
         self.settle()
         self.held: dict[str, dict[int, list[tuple[int, int]]]] = {member: {} for member in MEMBERS}
 
+    def disconnect(self) -> None:
+        """Ends all sessions. A broker holds at most 2,000 (group.share.max.share.sessions), each until its connection
+        is closed."""
+        for group in self.groups:
+            for who in MEMBERS:
+                group.disconnect(who)
+
     # --- steps
 
     def step(self) -> None:

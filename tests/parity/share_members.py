@@ -13,9 +13,14 @@ from odradek.protocol.messages.share_groups import (
 from parity.consumer_members import Members
 from parity.side import DEADLINE_S
 
+INTERVAL_MS = 5_000
+
 
 class ShareMembers(Members):
-    """A share group on one broker. A member's id is its name."""
+    """A share group on one broker. A member's id is its name.
+
+    Our members that wait for partitions are told a short heartbeat interval (docs/differences.md): it is taken for the
+    default one."""
 
     def heartbeat(self, who: str, epoch: int | None = None, version: int = 1, **fields: Any) -> Any:
         """Sends a heartbeat, with the epoch of the last answer by default."""
@@ -31,6 +36,8 @@ class ShareMembers(Members):
         body = self.side.ask(request, version)
         if not body["errorCode"]:
             self.epochs[who] = body["memberEpoch"]
+            if self.side.is_ours and body["memberEpoch"] > 0:
+                body["heartbeatIntervalMs"] = max(body["heartbeatIntervalMs"], INTERVAL_MS)
         return self.named(body)
 
     def join(self, who: str, *names: str, **fields: Any) -> Any:

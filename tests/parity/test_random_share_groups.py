@@ -19,6 +19,7 @@ def live(both: TwoBrokers, seed: int) -> int:
     group = RandomSharers(both, f"share-{seed}", seed)
     for _ in range(STEPS):
         group.step()
+    group.disconnect()
     return group.asked
 
 

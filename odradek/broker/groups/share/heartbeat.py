@@ -22,13 +22,17 @@ from .group import NO_STATE_TOPICS, ShareGroup, ShareGroups
 from .leaving import existing_member, leave
 from .member import ShareGroupMember, member_bytes
 from .records import current_record, epoch_record, member_record
-from .settings import heartbeat_interval_ms, session_timeout_ms
+from .settings import assignment_interval_ms, heartbeat_interval_ms, session_timeout_ms
 from .state_topics import Initialization, initialize_new
 from .target_assignment import has_unassigned, topic_ids, update_target_assignment
 
 logger = logging.getLogger(__name__)
 
 TopicPartitions = ShareGroupHeartbeatResponse.TopicPartitions
+SOON_MS = 100
+"""The interval until the next heartbeat of a member that waits for partitions."""
+SOON_FOR_MS = 2_000
+"""How long the beginning of a partition's state may take before members wait for it at the usual interval."""
 
 
 def changes_nothing(groups: ShareGroups, request: ShareGroupHeartbeatRequest, now_ms: int) -> bool:
@@ -64,19 +68,39 @@ def share_group_heartbeat(
         _check_epoch(member, request.member_epoch)
     updated = _updated(member, request, context)
     if updated is member and _is_settled(group, member, effects.now_ms):
-        changed, wanted = member, None
+        changed, wanted, group_epoch = member, None, group.group_epoch
     else:
         _refuse_without_memory(groups, group, updated)
-        changed, wanted = _step(groups, group, member, updated, effects)
+        changed, wanted, group_epoch = _step(groups, group, member, updated, effects)
     effects.set_timer(session_timer(groups, group.group_id, changed.member_id))
     effects.response = ShareGroupHeartbeatResponse(
         member_id=changed.member_id,
         member_epoch=changed.member_epoch,
-        heartbeat_interval_ms=heartbeat_interval_ms(groups, group.group_id),
+        heartbeat_interval_ms=_next_heartbeat_ms(
+            groups, group, wanted, effects.now_ms, waits=changed.member_epoch < group_epoch
+        ),
     )
     if joins or request.subscribed_topic_names is not None or changed.assigned != member.assigned:
         effects.response.assignment = _assignment(changed)
     return wanted
+
+
+def _next_heartbeat_ms(
+    groups: ShareGroups, group: ShareGroup, wanted: Initialization | None, now_ms: int, *, waits: bool
+) -> int:
+    """When the member shall send its next heartbeat: soon, if it may get partitions by then. ``waits``: for a target
+    assignment that is not computed yet.
+
+    In Kafka it always waits for the whole interval: the first member of a new group for 5 s.
+    """
+    interval_ms = heartbeat_interval_ms(groups, group.group_id)
+    begun = (group.state_topics or NO_STATE_TOPICS).initializing.values()
+    if wanted is not None or any(now_ms - one.since_ms < SOON_FOR_MS for one in begun):
+        return min(interval_ms, SOON_MS)
+    if waits:
+        due_ms = group.assignment_timestamp_ms + assignment_interval_ms(groups, group.group_id) - now_ms
+        return min(interval_ms, max(due_ms, SOON_MS))
+    return interval_ms
 
 
 def _group_of(groups: ShareGroups, group_id: str, joins: bool) -> ShareGroup:
@@ -158,9 +182,9 @@ def _is_settled(group: ShareGroup, member: ShareGroupMember, now_ms: int) -> boo
 
 def _step(
     groups: ShareGroups, group: ShareGroup, member: ShareGroupMember, updated: ShareGroupMember, effects: GroupEffects
-) -> tuple[ShareGroupMember, Initialization | None]:
-    """Takes all steps of a heartbeat that may change something. Returns the member afterwards, and the share partitions
-    whose state is to begin."""
+) -> tuple[ShareGroupMember, Initialization | None, int]:
+    """Takes all steps of a heartbeat that may change something. Returns the member afterwards, the share partitions
+    whose state is to begin, and the group's epoch."""
     records = effects.records
     if updated != member:
         records.append(member_record(group.group_id, updated))
@@ -189,7 +213,7 @@ def _step(
     wanted = initialize_new(groups, group, group_epoch, names, effects)
     if not records and not (group.state_topics or NO_STATE_TOPICS).initializing:
         group.calm = group.assignment_epoch >= group_epoch
-    return updated, wanted
+    return updated, wanted, group_epoch
 
 
 def session_timer(groups: ShareGroups, group_id: str, member_id: str) -> SetTimer:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages.share_groups import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsResponse,
@@ -16,7 +17,6 @@ from odradek.protocol.messages.share_groups import (
     DeleteShareGroupOffsetsResponse,
 )
 
-from ...share_state.persister import SharePartitionKey
 from ..effects import GroupEffects
 from ..memory import GroupMemory
 from ..modern.assignment import TopicId
@@ -128,12 +128,13 @@ def begin_offset_deletion(
     if present is None:
         return OffsetDeletion([], [])
     deletion = OffsetDeletion([], [])
-    initialized, deleting = dict(present.initialized), set(present.deleting)
+    initialized, initializing, deleting = dict(present.initialized), dict(present.initializing), set(present.deleting)
     for topic_id, name in plan.topics.items():
         stored = initialized.pop(topic_id, None)
         if stored is not None:
             deleting.add(topic_id)
-            indexes = partition_order(stored.partitions)
+            added = initializing.pop(topic_id, None)
+            indexes = partition_order(stored.partitions | (frozenset() if added is None else added.partitions))
         elif topic_id in deleting:
             # An earlier deletion was not completed.
             indexes = list(range(groups.topics.partition_count(topic_id)))
@@ -142,7 +143,7 @@ def begin_offset_deletion(
             continue
         deletion.keys.extend(SharePartitionKey(group_id, topic_id, index) for index in indexes)
     deletion.refused.extend(plan.refused)
-    topics = StateTopics(present.initializing, initialized, named(groups.topics, deleting))
+    topics = StateTopics(initializing, initialized, named(groups.topics, deleting))
     effects.records.append(state_topics_record(group_id, topics))
     return deletion
 

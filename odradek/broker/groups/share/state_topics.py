@@ -11,7 +11,9 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from ...share_state.persister import UNINITIALISED_OFFSET, SharePartitionKey
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
+
+from ...share_state.persister import UNINITIALISED_OFFSET
 from ..effects import GroupEffects
 from ..modern.assignment import TopicId
 from ..modern.hash_order import partition_order
@@ -102,11 +104,20 @@ def initializing_record(
 
 
 def note_initialized(groups: ShareGroups, group_id: str, partitions: Partitions, effects: GroupEffects) -> None:
-    """Notes partitions as initialized, after the persister has stored their state."""
+    """Notes partitions as initialized, after the persister has stored their state.
+
+    Those that are not initializing any more are left out: their topic was deleted from the group meanwhile.
+    """
     group = groups.share.get(group_id)
-    if group is None or not partitions:
+    present = None if group is None else group.state_topics
+    if present is None:
         return
-    present = group.state_topics or NO_STATE_TOPICS
+    awaited = {
+        key: indexes & frozenset(_partitions_of(present.initializing, key)) for key, indexes in partitions.items()
+    }
+    partitions = {key: indexes for key, indexes in awaited.items() if indexes}
+    if not partitions:
+        return
     names = named(groups.topics, partitions)
     added = {key: StatePartitions(names[key], indexes, effects.now_ms) for key, indexes in partitions.items()}
     topics = StateTopics(

@@ -5,8 +5,8 @@ from typing import Any
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.share.group import ShareGroup
-from odradek.broker.share_state.persister import SharePartitionKey
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages.share_groups import (
     AlterShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsRequest,

@@ -18,10 +18,10 @@ from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.share.group import NO_STATE_TOPICS, ShareGroup
 from odradek.broker.groups.share.member import member_bytes
 from odradek.broker.metadata.image.image import PartitionImage, TopicImage
-from odradek.broker.share_state.persister import SharePartitionKey
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages import groups, share_groups
 from support.groups.harness import Harness
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.groups.share.heartbeat import SOON_MS
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import groups as messages
@@ -26,7 +27,7 @@ def stored(world: ShareWorld, since: int = 0) -> list[int]:
 
 def test_a_member_gets_partitions_once_their_state_is_stored(world: ShareWorld) -> None:
     joined = world.join("a", "t")
-    assert (joined.member_epoch, joined.heartbeat_interval_ms) == (2, 5_000)
+    assert (joined.member_epoch, joined.heartbeat_interval_ms) == (2, SOON_MS)
     assert joined.assignment.topic_partitions == []
     assert stored(world) == [10, 11, 13, 12, 14, 15]
     assert world.harness.persister.states == {}
@@ -38,7 +39,8 @@ def test_a_member_gets_partitions_once_their_state_is_stored(world: ShareWorld) 
     assert world.assigned["a"] == {T: [0, 1, 2, 3]}
     assert stored(world)[7:] == [11, 13, 12, 14]
     before = len(world.harness.log.batches)
-    assert world.heartbeat("a").assignment is None
+    calm = world.heartbeat("a")
+    assert (calm.assignment, calm.heartbeat_interval_ms) == (None, 5_000)
     assert len(world.harness.log.batches) == before
     assert world.group.calm
 

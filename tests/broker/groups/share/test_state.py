@@ -10,6 +10,7 @@ from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import DeleteGroupsRequest
+from odradek.protocol.messages.share_groups import AlterShareGroupOffsetsRequest, DeleteShareGroupOffsetsRequest
 from support.groups.harness import Harness, hard_state
 
 from .share_world import ShareWorld, T, U, config, key_of
@@ -94,20 +95,68 @@ def test_a_lost_start_is_asked_for_again_after_the_retry_interval(world: ShareWo
     assert world.assigned["a"] == {T: [0, 1, 2, 3]}
 
 
-def test_an_answer_after_the_group_is_gone_changes_nothing(world: ShareWorld) -> None:
+def test_a_deletion_waits_for_the_answers_to_the_request_before_it(world: ShareWorld) -> None:
     world.harness.persister.held = True
     world.join("a", "t")
     world.wait()
     world.leave("a")
-    late = world.harness.persister.waiting[:]
-    world.harness.persister.waiting.clear()
-    world.harness.persister.held = False
-    assert delete_group(world) == [ErrorCode.NONE]
-    batches = len(world.harness.log.batches)
-    for answer in late:
-        answer()
+    world.harness.send("admin", ApiKey.DELETE_GROUPS, 2, DeleteGroupsRequest(["g"]))
+    world.wait()
+    assert world.harness.answers == []
+    assert {what for what, _ in world.harness.persister.asked} == {"initialize"}
+    world.harness.persister.release()
+    assert topics_of(world).initialized == {}, "the topic is being deleted already"
+    world.wait()
+    assert [one.error_code for one in world.harness.answers.pop()[1].results] == [ErrorCode.NONE]
     assert world.harness.core.groups.share == {}
-    assert len(world.harness.log.batches) == batches
+    assert world.harness.persister.states == {}
+
+
+def test_a_request_that_has_waited_ends_when_the_group_has_moved(world: ShareWorld) -> None:
+    world.harness.persister.held = True
+    world.join("a", "t")
+    world.wait()
+    world.leave("a")
+    world.harness.send("admin", ApiKey.DELETE_GROUPS, 2, DeleteGroupsRequest(["g"]))
+    world.wait()
+    world.harness.coordinator.resign(0)
+    world.harness.persister.release()
+    world.wait()
+    assert [one.error_code for one in world.harness.answers.pop()[1].results] == [ErrorCode.NOT_COORDINATOR]
+    assert {what for what, _ in world.harness.persister.asked} == {"initialize"}
+
+
+def test_state_that_is_made_while_the_group_is_deleted_stays() -> None:
+    world = ShareWorld(Harness(config(), {"large": (T, 100)}))
+    world.join("a", "large")
+    world.settle("a")
+    world.leave("a")
+    world.harness.send("admin", ApiKey.DELETE_GROUPS, 2, DeleteGroupsRequest(["g"]))
+    world.harness.timers.fire_next()
+    assert 0 < len(world.harness.persister.states) < 100, "some are deleted"
+    world.join("b", "large")
+    world.wait()
+    assert [one.error_code for one in world.harness.answers.pop()[1].results] == [ErrorCode.NON_EMPTY_GROUP]
+    world.settle("b")
+    assert world.assigned["b"] == {T: list(range(100))}
+    assert len(world.harness.persister.states) == 100
+
+
+def test_offsets_that_are_being_set_are_deleted(world: ShareWorld) -> None:
+    world.alter({"t": {0: 1}})
+    world.harness.persister.held = True
+    kind = AlterShareGroupOffsetsRequest
+    partition = kind.AlterShareGroupOffsetsRequestPartition(1, 5)
+    alteration = kind("g", [kind.AlterShareGroupOffsetsRequestTopic("t", [partition])])
+    world.harness.send("admin", ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, alteration)
+    world.wait()
+    topic = DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic("t")
+    world.harness.send("admin", ApiKey.DELETE_SHARE_GROUP_OFFSETS, 0, DeleteShareGroupOffsetsRequest("g", [topic]))
+    world.wait()
+    world.harness.persister.release()
+    world.wait()
+    assert topics_of(world) == StateTopics()
+    assert world.harness.persister.states == {}
 
 
 def test_state_whose_answer_was_lost_is_deleted_with_the_group(world: ShareWorld) -> None:
