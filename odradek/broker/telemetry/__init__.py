@@ -1,0 +1,1 @@
+"""Metrics that clients push (KIP-714): subscriptions, client instances, what is read from a push."""
