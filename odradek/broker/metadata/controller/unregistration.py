@@ -1,16 +1,21 @@
-"""Removes the registration of another broker. Pure: an id goes in, records come out.
+"""Removes the registration of another broker or controller. Pure: an id goes in, records come out.
 
 Such a registration is left in a directory that was part of a cluster, or that a Kafka with another node id has served.
 It stops the raise of a feature that the broker did not support. Source: ``QuorumController.unregisterBroker``,
-``ReplicationControlManager.handleBrokerUnregistered``.
+``ReplicationControlManager.handleBrokerUnregistered``, ``ClusterControlManager.unregisterController``.
 """
 
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.metadata_records import UnregisterBrokerRecord
-from odradek.protocol.messages.quorum import UnregisterBrokerResponse
+from odradek.protocol.messages.metadata_records import (
+    RegisterControllerRecord,
+    UnregisterBrokerRecord,
+    UnregisterControllerRecord,
+)
+from odradek.protocol.messages.quorum import UnregisterBrokerResponse, UnregisterControllerResponse
 from odradek.protocol.messages.structure import Message
 
+from ..image.features import CONTROLLER_UNREGISTRATION_SUPPORTED
 from ..image.image import MetadataImage
 from ..publisher.decision import Decision
 from .elections import leave_partition
@@ -41,3 +46,26 @@ def unregister_broker(image: MetadataImage, broker_id: int, own_id: int) -> Step
             yield
     records.append(UnregisterBrokerRecord(broker_id, broker.epoch))
     return Decision(UnregisterBrokerResponse(), records)
+
+
+def unregister_controller(
+    image: MetadataImage, controller_id: int, own_id: int
+) -> Steps[Decision[UnregisterControllerResponse]]:
+    """Removes a controller's registration.
+
+    Raises KafkaError: INVALID_REQUEST for ``own_id``, UNSUPPORTED_VERSION, CONTROLLER_ID_NOT_REGISTERED, in this order.
+    """
+    yield from ()  # a decision is made in steps; this one needs no pause
+    if controller_id == own_id:
+        sentence = "Controller cannot unregister itself while it is active."
+        raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
+    if image.metadata_version < CONTROLLER_UNREGISTRATION_SUPPORTED:
+        sentence = "The current MetadataVersion is too old to support controller unregistration."
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, sentence)
+    registered = (record for record, _ in image.kept_records(RegisterControllerRecord))
+    if not any(
+        isinstance(record, RegisterControllerRecord) and record.controller_id == controller_id for record in registered
+    ):
+        sentence = f"Controller ID {controller_id} is not currently registered."
+        raise KafkaError(ErrorCode.CONTROLLER_ID_NOT_REGISTERED, sentence)
+    return Decision(UnregisterControllerResponse(), [UnregisterControllerRecord(controller_id)])

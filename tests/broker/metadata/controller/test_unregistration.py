@@ -1,14 +1,21 @@
-"""UnregisterBroker removes a broker that has gone, also from partitions, and no other."""
+"""UnregisterBroker removes a broker that has gone, also from partitions, and no other. UnregisterController removes a
+controller that has gone."""
 
 from pathlib import Path
 
 import pytest
 
-from odradek.broker.metadata.controller.unregistration import unregister_broker
+from odradek.broker.metadata.controller.unregistration import unregister_broker, unregister_controller
 from odradek.broker.metadata.publisher.service import MetadataService
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.metadata_records import PartitionRecord, RegisterBrokerRecord, TopicRecord
+from odradek.protocol.messages.metadata_records import (
+    FeatureLevelRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
+    TopicRecord,
+)
 from support.brokers.metadata_images import NODE_ID
 from support.brokers.metadata_service import NOW_MS, open_service
 
@@ -59,3 +66,26 @@ def test_others_are_refused(tmp_path: Path, broker_id: int, code: ErrorCode) -> 
         with pytest.raises(KafkaError) as raised:
             run_to_end(unregister_broker(service.image, broker_id, NODE_ID))
     assert raised.value.error_code is code
+
+
+def test_a_controller_that_has_gone_is_unregistered(tmp_path: Path) -> None:
+    with open_service(tmp_path) as service:
+        service.commit([RegisterControllerRecord(GONE), RegisterControllerRecord(GONE + 1)], NOW_MS)
+        decision = run_to_end(unregister_controller(service.image, GONE, NODE_ID))
+        assert decision.response.error_code == ErrorCode.NONE
+        service.commit(decision.records, NOW_MS)
+    with open_service(tmp_path, crash=True) as service:
+        kept = [record for record, _ in service.image.kept_records(RegisterControllerRecord)]
+        assert kept == [RegisterControllerRecord(GONE + 1)]
+        with pytest.raises(KafkaError, match="Controller ID 2 is not currently registered") as raised:
+            run_to_end(unregister_controller(service.image, GONE, NODE_ID))
+    assert raised.value.error_code is ErrorCode.CONTROLLER_ID_NOT_REGISTERED
+
+
+def test_no_controller_is_unregistered_at_a_level_that_has_no_record_for_it(tmp_path: Path) -> None:
+    with open_service(tmp_path) as service:
+        level = FeatureLevelRecord("metadata.version", 32)
+        service.commit([RegisterControllerRecord(GONE), level], NOW_MS)
+        with pytest.raises(KafkaError) as raised:
+            run_to_end(unregister_controller(service.image, GONE, NODE_ID))
+    assert raised.value.error_code is ErrorCode.UNSUPPORTED_VERSION
