@@ -327,7 +327,7 @@ class ClassicGroup:
         member.join_token = token
 
     def _count_protocols(self, member: ClassicMember, change: int) -> None:
-        for name, _ in member.protocols:
+        for name in dict(member.protocols):  # a protocol that is named twice counts once
             self.supported_protocols[name] = self.supported_protocols.get(name, 0) + change
             if not self.supported_protocols[name]:
                 del self.supported_protocols[name]

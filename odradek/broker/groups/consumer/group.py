@@ -271,7 +271,7 @@ class ConsumerGroup:
         _count(self.server_assignors, member.server_assignor, 1)
         if member.classic is not None:
             self.classic_members += 1
-            for name, _ in member.classic.protocols:
+            for name in dict(member.classic.protocols):
                 _count(self.classic_protocols, name, 1)
         self._own(member.assigned, member.member_epoch)
         self._own(member.pending_revocation, member.member_epoch)
@@ -303,7 +303,7 @@ class ConsumerGroup:
         _count(self.server_assignors, member.server_assignor, -1)
         if member.classic is not None:
             self.classic_members -= 1
-            for name, _ in member.classic.protocols:
+            for name in dict(member.classic.protocols):
                 _count(self.classic_protocols, name, -1)
         self._remove_owner(member.assigned, member.member_epoch)
         self._remove_owner(member.pending_revocation, member.member_epoch)
