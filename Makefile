@@ -91,6 +91,9 @@ test-long-consumer-groups: LONG = tests/broker/groups/consumer
 ## test-long-share-groups: the simulators of the members and of the records of share groups (KIP-932)
 test-long-share-groups: LONG = tests/broker/groups/share tests/broker/share_partitions
 
+## test-long-streams-groups: the simulator of the members of streams groups (KIP-1071)
+test-long-streams-groups: LONG = tests/broker/groups/streams
+
 ## test-long-lanes: a million requests to a broker with lanes and to one without, every byte compared
 test-long-lanes: LONG = tests/broker/lanes
 
@@ -218,6 +221,10 @@ bench-tls: $(VENV)/.installed-dev
 bench-metrics: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/metrics.py $(BENCH_ARGUMENTS)
 
+## bench-share: share groups of ours and of a real Kafka in turn (15 minutes); prints the table
+bench-share: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python bench/share_groups.py $(BENCH_ARGUMENTS)
+
 ## bench-pipeline: jobs over log directories and Kafka's tools in turn on the same bytes
 bench-pipeline: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/pipeline.py $(BENCH_ARGUMENTS)
@@ -268,4 +275,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help
+.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help

@@ -29,6 +29,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "odradek.client.commands.share_groups.command:share_groups",
         "share groups: start offsets and lag, members, reset, delete",
     ),
+    "streams-groups": (
+        "odradek.client.commands.streams_groups.command:streams_groups",
+        "streams groups: lag, members, topology, reset, delete",
+    ),
     "transactions": (
         "odradek.client.commands.transactions.command:transactions",
         "show transactions, find and end hanging ones",
@@ -124,6 +128,7 @@ SAME_NAMES = (
     "share-groups",
     "storage",
     "streams-application-reset",
+    "streams-groups",
     "topics",
     "transactions",
 )

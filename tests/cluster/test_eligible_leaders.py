@@ -17,13 +17,13 @@ from support.brokers.asking import Asking
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.java import run_class
-from support.kafka.real_controllers import FEATURES, RealControllers
+from support.kafka.real_controllers import RealControllers
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 NODES = (1, 2, 3)
 NO_LEADER = -1
-LEVELS = {**FEATURES, "eligible.leader.replicas.version": 1}
+LEVELS = {"eligible.leader.replicas.version": 1}
 SESSION = {"broker.session.timeout.ms": "4000"}
 """Longer than a busy machine delays a broker."""
 QUICK = {**SESSION, "replica.lag.time.max.ms": "60000", "replica.fetch.backoff.ms": "100"}

@@ -25,7 +25,7 @@ from support.brokers.free_ports import free_ports
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.java import run_class
-from support.kafka.real_controllers import FEATURES, RealControllers, format_member
+from support.kafka.real_controllers import RealControllers, format_member
 from support.kafka.real_kafka import CLUSTER_ID
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
@@ -259,17 +259,6 @@ def test_directory_of_a_broker_with_its_own_controller_is_refused(controllers: R
         assert (alone.log_dir / "meta.properties").read_text() == format_id
         alone.start()
         assert "alone" in AdminClient({"bootstrap.servers": alone.bootstrap_servers}).list_topics(timeout=30).topics
-
-
-def test_features_that_are_not_served_end_the_start_with_the_command_that_lowers_them(tmp_path: Path) -> None:
-    with RealControllers(tmp_path / "controllers", features={}) as newest:
-        broker = newest.broker(tmp_path / "b", 1)
-        text = refused(broker)
-        assert "downgrade --feature streams.version=0" in text
-        lowered = [part for name in FEATURES for part in ("--feature", f"{name}=0")]
-        tool(f"{TOOLS}.FeatureCommand", "--bootstrap-controller", newest.addresses, "downgrade", *lowered)
-        broker.start()
-        assert broker.stop() == 0
 
 
 def test_controllers_that_can_not_be_reached_are_named_and_a_signal_ends_the_wait(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.quorum import UnregisterControllerRequest
 from support.brokers.asking import Asking
 from support.kafka.java import TABLE_VERSION, java_or_skip
-from support.kafka.real_controllers import FEATURES, RealControllers
+from support.kafka.real_controllers import RealControllers
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
@@ -22,7 +22,7 @@ LATEST_LEVEL = 33
 def test_a_broker_joins_and_replicates(tmp_path: Path) -> None:
     """Records come back from both leaders. UnregisterController reaches the controllers."""
     java_or_skip(TABLE_VERSION)
-    features = {**FEATURES, "metadata.version": LATEST_LEVEL}
+    features = {"metadata.version": LATEST_LEVEL}
     with (
         RealControllers(tmp_path / "controllers", features=features, version=TABLE_VERSION) as controllers,
         controllers.broker(tmp_path / "b1", 1) as ours,

@@ -15,7 +15,6 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from cluster.rolling.places import ADMIN_TIMEOUT_S, Places
 from support.brokers.free_ports import free_port
 from support.eventually import eventually
-from support.kafka.real_controllers import FEATURES as FEATURES_AT_0
 from support.kafka.real_controllers import FIRST_NODE_ID, RealControllers
 from support.kafka.real_kafka import CLUSTER_ID
 from support.pages import blocks, only_block
@@ -58,7 +57,7 @@ def test_commands_of_the_page_replace_a_broker_and_move_its_partitions(tmp_path:
     ours.
     """
     with (
-        RealControllers(tmp_path / "controllers", features={}) as controllers,
+        RealControllers(tmp_path / "controllers") as controllers,
         Places(tmp_path, controllers, CONFIGS, count=2) as places,
     ):
         first, second = places[1], places[2]
@@ -68,7 +67,6 @@ def test_commands_of_the_page_replace_a_broker_and_move_its_partitions(tmp_path:
         assert [line.split()[0] for line in voters.splitlines() if "Leader" in line] == [str(FIRST_NODE_ID)]
         features = operator.run(f"{FEATURES} describe")
         assert re.search(r"metadata\.version .*FinalizedVersionLevel: 4\.4-IV2", features)
-        operator.run(f"{FEATURES} downgrade --feature streams.version=0")
         second.start("ours")
         new = NewTopic("orders", 1, replica_assignment=[[1, 2]])
         places.admin.create_topics([new])["orders"].result(ADMIN_TIMEOUT_S)
@@ -84,8 +82,6 @@ def test_commands_of_the_page_replace_a_broker_and_move_its_partitions(tmp_path:
         operator.run(
             "odradek leader-election --bootstrap-server HOST:9092 --election-type preferred --all-topic-partitions"
         )
-        refused = operator.run(f"{FEATURES} upgrade --feature streams.version=1", code=1)
-        assert "streams.version" in refused
         move_to_second(operator, tmp_path)
         first.stop()
         left = Operator(tmp_path, second.ours.bootstrap_servers)
@@ -109,14 +105,10 @@ def move_to_second(operator: Operator, directory: Path) -> None:
 
 
 def test_a_new_broker_joins_with_the_configuration_and_commands_of_the_page(tmp_path: Path) -> None:
-    """In a cluster with the features of its release, which the page's command at the controllers lowers."""
-    tool, downgrade = blocks("docs/cluster.md", "Start one broker")[0].commands()
-    assert tool.endswith(" ".join(f"--feature {name}=0" for name in FEATURES_AT_0)), "what the tests' controllers do"
+    """In a cluster with the features of its release."""
     properties = only_block("docs/cluster.md", "Start one broker", "properties").text
-    with RealControllers(tmp_path / "controllers", features={}) as controllers:
+    with RealControllers(tmp_path / "controllers") as controllers:
         reader = Reader(tmp_path)
-        said = reader.run(downgrade.replace("HOST:9093", controllers.addresses))
-        assert "streams.version was downgraded to 0." in said
         port = free_port()
         own = (
             ("HOST:9093", controllers.addresses),
@@ -125,7 +117,7 @@ def test_a_new_broker_joins_with_the_configuration_and_commands_of_the_page(tmp_
             ("/var/lib/odradek", str(tmp_path / "data")),
         )
         (tmp_path / "server.properties").write_text(written(properties, *own))
-        make_directory, serve = blocks("docs/cluster.md", "Start one broker")[2].commands()
+        make_directory, serve = blocks("docs/cluster.md", "Start one broker")[1].commands()
         reader.run(written(make_directory, ("--cluster-id ID", f"--cluster-id {CLUSTER_ID}")))
         with reader.serving(serve) as address:
             assert AdminClient({"bootstrap.servers": address}).list_topics(timeout=ADMIN_TIMEOUT_S).brokers.keys() == {

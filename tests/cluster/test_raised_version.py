@@ -10,7 +10,7 @@ from odradek.protocol.records.batch import iterate_headers
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.java import run_class
-from support.kafka.real_controllers import FEATURES, RealControllers
+from support.kafka.real_controllers import RealControllers
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
@@ -30,7 +30,7 @@ def registered_directories(broker: OurBroker) -> list[list[bytes]]:
 
 
 def test_directories_are_registered_once_metadata_version_has_them(tmp_path: Path) -> None:
-    old = {**FEATURES, "metadata.version": BEFORE_DIRECTORIES}
+    old = {"metadata.version": BEFORE_DIRECTORIES}
     with (
         RealControllers(tmp_path / "controllers", features=old) as controllers,
         controllers.broker(tmp_path / "b1", 1) as broker,

@@ -11,7 +11,7 @@ import pytest
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.added_controller import AddedController
-from support.kafka.real_controllers import FAST, FEATURES, MEMBER, format_member
+from support.kafka.real_controllers import FAST, MEMBER, format_member
 from support.kafka.real_kafka import RealKafka
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
@@ -34,7 +34,7 @@ def voters(broker: OurBroker) -> list[int]:
 
 def test_controller_is_added_and_removed_through_our_broker(tmp_path: Path) -> None:
     configs = {"controller.quorum.auto.join.enable": "false", **FAST}
-    with RealKafka(tmp_path / "first", configs, features=FEATURES, heap="160m") as kafka:
+    with RealKafka(tmp_path / "first", configs, heap="160m") as kafka:
         first = f"127.0.0.1:{kafka.controller_port}"
         identity = {"node.id": str(OURS), "controller.quorum.bootstrap.servers": first}
         broker = OurBroker(tmp_path / "ours", {**MEMBER, **identity})

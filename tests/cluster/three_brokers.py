@@ -5,9 +5,9 @@ with ThreeBrokers(tmp_path, mixed=True) as cluster:
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
@@ -38,13 +38,13 @@ TIMEOUT_S = 120
 class ThreeBrokers:
     """The controller and the brokers 1, 2 and 3."""
 
-    def __init__(self, directory: Path, *, mixed: bool) -> None:
-        """``mixed``: broker 2 is a real Kafka."""
-        self.controllers = RealControllers(directory / "controllers", configs=SESSION)
+    def __init__(self, directory: Path, *, mixed: bool, configs: Mapping[str, str] = MappingProxyType({})) -> None:
+        """``mixed``: broker 2 is a real Kafka. ``configs``: further ones of all nodes."""
+        self.controllers = RealControllers(directory / "controllers", configs={**SESSION, **configs})
         self.brokers: dict[int, OurBroker | RealMember] = {}
         for node_id in NODE_IDS:
             place = directory / f"b{node_id}"
-            keys = {**SETTINGS, "log.dirs": f"{place / 'logs'},{place / 'logs2'}"}
+            keys = {**SETTINGS, **configs, "log.dirs": f"{place / 'logs'},{place / 'logs2'}"}
             make = self.controllers.kafka_broker if mixed and node_id == KAFKA else self.controllers.broker
             self.brokers[node_id] = make(place, node_id, keys)
         self._stack = contextlib.ExitStack()

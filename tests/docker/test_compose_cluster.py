@@ -155,16 +155,6 @@ def brokers(hosts: Hosts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             ]
             for start in starts:
                 stack.callback(start.result().kill)
-        features = composed["features"]
-        command = entrypoint([hosts.translated(part) for part in features["command"]], {})
-        assert command.pop(0) == "odradek"
-
-        def has_ended_well() -> bool:  # compose restarts it until it has succeeded
-            run = subprocess.run([sys.executable, "-m", "odradek", *command], capture_output=True, check=False)
-            return run.returncode == 0
-
-        eventually("the features are lowered", has_ended_well)
-        assert has_ended_well(), "at the next `up` they are lowered already"
         started = [ComposedBroker(place / name, hosts.environment(name, composed[name])) for name in BROKERS]
         for broker in started:
             stack.callback(broker.kill)
@@ -210,7 +200,7 @@ def read_and_written(servers: dict[str, Any], value: str) -> bytes | None:
 
 def test_the_image_of_the_brokers_is_the_one_that_is_built_here() -> None:
     composed = services()
-    assert {composed[name]["image"] for name in (*BROKERS, "features")} == {"odradek"}
-    assert {composed[name]["image"] for name in CONTROLLERS} == {"apache/kafka:4.3.1"}
+    assert {composed[name]["image"] for name in BROKERS} == {"odradek"}
+    assert {composed[name]["image"] for name in CONTROLLERS} == {"apache/kafka:4.4.0"}
     volumes = [composed[name]["volumes"] for name in (*CONTROLLERS, *BROKERS)]
     assert volumes == [[f"{name}:/var/lib/kafka/data"] for name in (*CONTROLLERS, *BROKERS)]

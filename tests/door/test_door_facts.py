@@ -128,8 +128,8 @@ def test_the_first_checkpoint_is_what_storage_tool_writes(small: Path) -> None:
     headers = list(iterate_headers(data))
     assert [(h.base_offset, h.records_count, h.attributes, h.partition_leader_epoch) for _, h in headers] == [
         (0, 3, 0x20, 0),
-        (3, 5, 0, 0),
-        (8, 1, 0x20, 0),
+        (3, 6, 0, 0),
+        (9, 1, 0x20, 0),
     ]
     headers = [(position, header) for position, header in headers if header.is_control]
     records = [record for position, header in headers for record in iterate_records(data, header, position)]

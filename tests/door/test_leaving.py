@@ -46,12 +46,6 @@ def test_the_page_leads_to_a_kafka_that_serves(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setattr(kafka, "properties", lambda: printed_configuration(kafka))
         with kafka:
             send(kafka.bootstrap_servers)
-            features = ["--feature=streams.version=1"]
-            result = kafka.run_tool(
-                "org.apache.kafka.tools.FeatureCommand",
-                *("--bootstrap-server", kafka.bootstrap_servers, "upgrade", *features),
-            )
-            assert result.returncode == 0, result.stdout + result.stderr
             assert complaints(kafka.output) == []
         assert violations(kafka.log_dir, clean=True) == []
         ours.start()

@@ -6,7 +6,7 @@ so that frames refer to the topics and groups of earlier ones, and valid frames 
 
 import random
 
-from odradek.broker.dispatch.served import ANNOUNCED, served_versions
+from odradek.broker.dispatch.served import SERVED, served_versions
 from odradek.protocol.apis.api_keys import api
 from odradek.protocol.codec import Message
 from odradek.protocol.codec.header import encode_request
@@ -27,7 +27,7 @@ class FewNames(MessageGenerator):
 
 def random_request(rng: random.Random) -> tuple[Message, int]:
     """A request of any API and version that is served."""
-    api_key = rng.choice(sorted(ANNOUNCED))
+    api_key = rng.choice(sorted(SERVED))
     version = rng.randint(*served_versions(api_key))
     return FewNames(rng).message(api(api_key).request_class(), version), version
 

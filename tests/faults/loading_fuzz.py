@@ -24,7 +24,7 @@ from odradek.broker.replicas.partitions import Partitions
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import KafkaError, ProtocolError
-from odradek.protocol.messages import consumer_groups, groups, share_groups, transactions
+from odradek.protocol.messages import consumer_groups, groups, share_groups, streams_groups, transactions
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.builder import BatchBuilder
@@ -178,6 +178,7 @@ class GroupLives(Lives):
             describe = consumer_groups.ConsumerGroupDescribeRequest([group])
             self._ask(ApiKey.CONSUMER_GROUP_DESCRIBE, 1, describe)
             self._ask(ApiKey.SHARE_GROUP_DESCRIBE, 1, share_groups.ShareGroupDescribeRequest([group]))
+            self._ask(ApiKey.STREAMS_GROUP_DESCRIBE, 0, streams_groups.StreamsGroupDescribeRequest([group]))
             everything = share_groups.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup(group)
             everything.topics = None
             offsets = share_groups.DescribeShareGroupOffsetsRequest([everything])
@@ -196,7 +197,7 @@ class GroupLives(Lives):
         epoch = rng.choice((-2, -1, 0, 1, 2, 3))
         instance = rng.choice((None, None, "i"))
         topic, partition = rng.choice(TOPICS), rng.choice(INT32S)
-        match rng.randrange(12):
+        match rng.randrange(14):
             case 0:
                 protocols = [groups.JoinGroupRequest.JoinGroupRequestProtocol("range", subscription(rng))]
                 join = groups.JoinGroupRequest(group, 10_000, 20_000, member, instance, "consumer", protocols)
@@ -238,6 +239,8 @@ class GroupLives(Lives):
                 forgotten = share_groups.DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic(topic)
                 forget = share_groups.DeleteShareGroupOffsetsRequest(group, [forgotten])
                 return ApiKey.DELETE_SHARE_GROUP_OFFSETS, 0, forget
+            case 11 | 12:
+                return ApiKey.STREAMS_GROUP_HEARTBEAT, 1, self._streams_heartbeat(group, member or "m9", epoch)
             case _:
                 beat = consumer_groups.ConsumerGroupHeartbeatRequest(group, member or "m9", epoch, instance)
                 if epoch == 0:
@@ -245,6 +248,22 @@ class GroupLives(Lives):
                     beat.subscribed_topic_names = rng.sample(TOPICS, 2)
                     beat.subscribed_topic_regex = rng.choice((None, "t.*"))
                 return ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, beat
+
+    def _streams_heartbeat(self, group: str, member: str, epoch: int) -> streams_groups.StreamsGroupHeartbeatRequest:
+        rng, kind = self.random, streams_groups.StreamsGroupHeartbeatRequest
+        beat = kind(group, member, epoch, instance_id=rng.choice((None, None, "i")))
+        if epoch == 0 or rng.random() < 0.5:
+            beat.active_tasks, beat.standby_tasks, beat.warmup_tasks = [], [], []
+        if epoch == 0:
+            internal = [kind.TopicInfo(rng.choice(("changelog", "u")))]
+            part = kind.Subtopology("0", rng.sample(TOPICS, 2), state_changelog_topics=internal)
+            beat.topology = kind.Topology(rng.choice((0, 1)), [part])
+            beat.process_id, beat.rebalance_timeout_ms = rng.choice(("p", "q")), 10_000
+            beat.user_endpoint = rng.choice((None, kind.Endpoint("here", 80)))
+        elif beat.active_tasks is not None and rng.random() < 0.5:
+            beat.active_tasks = [kind.TaskIds("0", [rng.choice(INT32S)])]
+            beat.task_offsets = [kind.TaskOffset("0", rng.choice(INT32S), 5)]
+        return beat
 
 
 class TransactionLives(Lives):

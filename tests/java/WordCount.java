@@ -17,8 +17,8 @@ import org.apache.kafka.streams.state.Stores;
 /**
  * Kafka Streams' word count, exactly once: lines of the topic "lines" become counts of words in the topic "counts".
  *
- * Arguments: bootstrap servers, directory of its state, a file to make when it runs. Its state is in memory and in its
- * changelog: what another instance takes over is read from there.
+ * Arguments: bootstrap servers, directory of its state, a file to make when it runs, the group protocol (classic or
+ * streams), the replicas of its internal topics. Its state is in memory and in its changelog: what another instance takes over is read from there.
  */
 public final class WordCount {
     public static void main(String[] arguments) throws Exception {
@@ -29,9 +29,12 @@ public final class WordCount {
         settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
         settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 50);
         settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 2);
-        settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, 1);
-        settings.put(StreamsConfig.consumerPrefix("session.timeout.ms"), 6000);
-        settings.put(StreamsConfig.consumerPrefix("heartbeat.interval.ms"), 1000);
+        settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, Integer.parseInt(arguments[4]));
+        settings.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, arguments[3]);
+        if (arguments[3].equals("classic")) {
+            settings.put(StreamsConfig.consumerPrefix("session.timeout.ms"), 6000);
+            settings.put(StreamsConfig.consumerPrefix("heartbeat.interval.ms"), 1000);
+        }
         settings.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
 
         StreamsBuilder builder = new StreamsBuilder();

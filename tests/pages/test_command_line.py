@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from odradek.testing import BrokerSecurity, SecuredBroker
 from support.brokers.our_broker import OurBroker
+from support.groups.streams_application import StreamsApplication
 from support.pages import Block, blocks, only_block
 from support.reader import Instead, Reader, written
 
@@ -120,6 +121,12 @@ def test_the_commands_that_move_offsets(reader: Reader) -> None:
     assert producer.flush(PATIENCE_S) == 0
     console(reader, "odradek groups", 1)
     console(reader, "odradek share-groups")
+    application = StreamsApplication(str(reader.server), "totals", "orders")
+    application.start()
+    console(reader, "odradek streams-groups", 0)
+    application.stop()
+    application.commit(dict.fromkeys(range(len(RECORDS)), COMMITTED))
+    console(reader, "odradek streams-groups", 1)
     reader.run("odradek topics --create --topic counts-totals-changelog")
     console(reader, "odradek streams-application-reset")
     producer = Producer(settings | {"transactional.id": "transfers-1"})

@@ -95,8 +95,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     },
     "docs/cluster.md": {
         "A cluster of three with Docker compose": [IMAGES_OF_KAFKA],
-        "Start one broker": [NEW_BROKER] * 3,
-        "Before": [CLUSTER_PAGE],
+        "Start one broker": [NEW_BROKER] * 2,
         "Each broker": [CLUSTER_PAGE] * 2,
         "With new brokers instead": [CLUSTER_PAGE],
     },
@@ -107,6 +106,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "odradek consume": [f"{COMMANDS}for_topics_groups_and_settings"],
         "odradek groups": [f"{COMMANDS}for_topics_groups_and_settings", f"{COMMANDS}that_move_offsets"],
         "odradek share-groups": [f"{COMMANDS}that_move_offsets"],
+        "odradek streams-groups": [f"{COMMANDS}that_move_offsets"] * 2,
         "odradek transactions": [f"{COMMANDS}that_move_offsets"],
         "odradek configs": [f"{COMMANDS}for_topics_groups_and_settings"] * 3,
         "odradek client-metrics": [f"{COMMANDS}for_topics_groups_and_settings"],
@@ -177,6 +177,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Metrics": [f"{SERVING}it_serves_metrics"],
         "Prometheus and Grafana": ["tests/broker/metrics/test_prometheus.py::test_every_query_has_data"],
         "Lag of groups": ["tests/broker/metrics/test_prometheus.py::test_every_query_has_data"],
+        "Metrics of clients": [f"{SERVING}it_shows_the_metrics_of_clients"] * 2,
     },
     "docs/moving-tests.md": {
         "From Testcontainers": [ANOTHER_PROGRAM, PROGRAMS],

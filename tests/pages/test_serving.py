@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from support.brokers.free_ports import free_port
 from support.brokers.our_broker import OurBroker
+from support.eventually import eventually
 from support.pages import INDENTED, Block, blocks, only_block
 from support.pipeline.wheel import ROOT
 from support.reader import PAGE_ADDRESS, Reader, written
@@ -74,6 +75,24 @@ def test_it_serves_metrics(reader: Reader) -> None:
     listener = " --override listeners=PLAINTEXT://127.0.0.1:0"
     with reader.serving(written(serve, port) + listener):
         assert "kafka_server_brokertopicmetrics_" in reader.run(written(curl, port))
+
+
+def test_it_shows_the_metrics_of_clients(reader: Reader) -> None:
+    commands, query = blocks("docs/metrics.md", "Metrics of clients")
+    serve, alter, curl = commands.commands()
+    metrics = ("9404", str(free_port()))
+    assert "kafka_client_producer_record_send_total" in query.text
+    listener = " --override listeners=PLAINTEXT://127.0.0.1:0"
+    with reader.serving(written(serve, metrics) + listener) as address:
+        reader.run(f"{written(alter, ('15000', '100'))} --bootstrap-server {address}")
+        client = Producer({"bootstrap.servers": address, "client.id": "reader-of-the-page"})
+        client.produce("orders", "one")
+
+        def is_shown() -> bool:
+            client.poll(0.1)
+            return 'client_id="reader-of-the-page"' in reader.run(written(curl, metrics))
+
+        eventually("the client is shown", is_shown)
 
 
 def test_a_broker_for_tests_has_an_admin_port(reader: Reader) -> None:

@@ -117,11 +117,15 @@ EXPECTED: Mapping[str, Mapping[str, str]] = {
     "ShareFetch": {"Group": "READ", "Topic": "READ"},
     "ShareGroupDescribe": {"Group": OF_GROUP, "Topic": "DESCRIBE"},
     "ShareGroupHeartbeat": {"Group": "READ", "Topic": "DESCRIBE"},
+    "StreamsGroupDescribe": {"Group": OF_GROUP, "Topic": "DESCRIBE"},
+    "StreamsGroupHeartbeat": {"Group": "READ", "Topic": "DESCRIBE"},
+    "StreamsGroupTopologyDescriptionUpdate": {"Group": "READ"},
     "SyncGroup": {"Group": "READ"},
     "TxnOffsetCommit": {"Group": "READ", "Topic": "READ", "TransactionalId": "WRITE"},
     "UnregisterBroker": {"Cluster": "ALTER"},
+    "UnregisterController": {"Cluster": "ALTER"},
     "UpdateFeatures": {"Cluster": "ALTER"},
     "WriteShareGroupState": {"Cluster": "CLUSTER_ACTION"},
     "WriteTxnMarkers": {"Cluster": "ALTER CLUSTER_ACTION"},
 }
-"""The checks that Apache Kafka 4.3 makes for the requests of the tests. Each is both allowed and denied."""
+"""The checks that Apache Kafka 4.4 makes for the requests of the tests. Each is both allowed and denied."""

@@ -4,6 +4,7 @@ from odradek.protocol.messages.quorum import (
     AddRaftVoterRequest,
     RemoveRaftVoterRequest,
     UnregisterBrokerRequest,
+    UnregisterControllerRequest,
     UpdateFeaturesRequest,
 )
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
@@ -44,6 +45,10 @@ def update_features(_: dict[str, bytes]) -> Message:
 
 def unregister_broker(_: dict[str, bytes]) -> Message:
     return UnregisterBrokerRequest(77)
+
+
+def unregister_controller(_: dict[str, bytes]) -> Message:
+    return UnregisterControllerRequest(77)
 
 
 def add_voter(_: dict[str, bytes]) -> Message:

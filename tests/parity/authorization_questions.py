@@ -62,6 +62,7 @@ from parity.authorization_of_clients import (
     remove_voter,
     renew_token,
     unregister_broker,
+    unregister_controller,
     update_features,
 )
 from parity.authorization_of_configs import describe_configs, incremental, legacy, logger_level
@@ -74,6 +75,11 @@ from parity.authorization_of_share_groups import (
     describe_share_offsets,
     fetch_of_sharer,
     heartbeat_of_sharer,
+)
+from parity.authorization_of_streams_groups import (
+    describe_streams_groups,
+    describe_topology,
+    heartbeat_of_streams_member,
 )
 from parity.authorization_requests import (
     TRANSACTIONAL_ID,
@@ -409,4 +415,9 @@ QUESTIONS: tuple[Question, ...] = (
     Question("AlterShareGroupOffsets", 0, alter_share_offsets),
     Question("AlterShareGroupOffsets with a member", 0, alter_offsets_of_others),
     Question("DeleteShareGroupOffsets", 0, delete_share_offsets),
+    # A new question comes last: each takes a random user, and so those before it keep theirs.
+    Question("UnregisterController", 0, unregister_controller),
+    Question("StreamsGroupHeartbeat", 1, heartbeat_of_streams_member),
+    Question("StreamsGroupDescribe", 1, describe_streams_groups),
+    Question("StreamsGroupTopologyDescriptionUpdate", 0, describe_topology),
 )

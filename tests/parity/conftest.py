@@ -8,7 +8,7 @@ import pytest
 
 from answers.plain_line import PlainLine
 from answers.recording import DIRECTORY, Recording
-from parity import random_consumers, random_members
+from parity import random_consumers, random_members, random_streams
 from parity.side import same
 from parity.two_brokers import KAFKA_KEYS, SAME_KEYS, TwoBrokers
 from parity.world import Names
@@ -16,9 +16,6 @@ from support.brokers.our_broker import OurBroker
 from support.kafka.java import KAFKA_VERSION
 from support.kafka.real_kafka import RealKafka
 from support.kafka.wire import Wire
-
-FEATURES = {"streams.version": 0}
-"""The feature of Kafka's that Odradek does not finalise."""
 
 
 @pytest.fixture(scope="package")
@@ -29,7 +26,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
     with (
         PlainLine() if directory else Wire() as wire,
         OurBroker(tmp_path_factory.mktemp("ours"), SAME_KEYS) as ours,
-        RealKafka(kafka_directory, KAFKA_KEYS, features=FEATURES) as kafka,
+        RealKafka(kafka_directory, KAFKA_KEYS) as kafka,
     ):
         both = TwoBrokers(wire, Names(ours.port), Names(kafka.port), ours.log_dir, kafka.log_dir)
         both.recording = Recording() if directory else None
@@ -48,3 +45,9 @@ def members_topic(both: TwoBrokers) -> None:
 def consumers_topic(both: TwoBrokers) -> None:
     """The topic that random members of consumer groups read."""
     random_consumers.make_topic(both)
+
+
+@pytest.fixture(scope="package")
+def streams_topics(both: TwoBrokers) -> None:
+    """The topics that random members of streams groups read."""
+    random_streams.make_topics(both)

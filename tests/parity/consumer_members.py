@@ -194,9 +194,9 @@ class Members:
     def named(self, node: Any) -> Any:
         """An answer with each id of the broker replaced by the common name."""
         if isinstance(node, dict):
-            if "assignment_epochs" in node:
+            if node.get("assignment_epochs"):
                 epochs = dict(zip(node["partitions"], node["assignment_epochs"], strict=True))
-                return {"topic": self.word(node["topic_id"]), "epochs": epochs}
+                return {"topic": self.word(node.get("topic_id", node.get("subtopology_id"))), "epochs": epochs}
             return {key: self.named(value) for key, value in node.items() if key not in MEANINGLESS}
         if isinstance(node, list):
             items = [self.named(item) for item in node]

@@ -36,6 +36,7 @@ from odradek.protocol.security.acl import CLUSTER_NAME, Acl, AclOperation, AclPe
 from odradek.protocol.show.message_documents import document
 from parity.authorization_names import GROUPS, LASTING_TRANSACTION, SHARE_PARTITION, TOPICS
 from parity.authorization_of_share_groups import joining_member, spare_offset
+from parity.authorization_of_streams_groups import joining_streams_member
 from parity.authorization_questions import QUESTIONS, Question
 from parity.authorization_requests import TRANSACTIONAL_ID
 from parity.world import comparable
@@ -56,6 +57,8 @@ AUTHORIZER_KEYS = {
 LASTING_MS = 36_000_000
 """The timeout of the member and the transaction that are created once for all requests."""
 LASTING_KEYS = {
+    "group.streams.max.session.timeout.ms": str(LASTING_MS),
+    "group.streams.session.timeout.ms": str(LASTING_MS),
     "group.share.max.session.timeout.ms": str(LASTING_MS),
     "group.share.session.timeout.ms": str(LASTING_MS),
     "group.consumer.max.session.timeout.ms": str(LASTING_MS),
@@ -267,6 +270,7 @@ class Secured:
         )
         eventually("the group has a member", lambda: not self.ask(member, 1).error_code)
         eventually("the share group has a member with partitions", self._shares)
+        eventually("the streams group has a member with tasks", self._streams)
         eventually("a share group has an offset", lambda: not self._problem(self.ask(spare_offset(), 0)))
         begun = eventually("a transaction begins", self._begun)
         topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name, [0]) for name in TOPICS[:2]]
@@ -281,6 +285,9 @@ class Secured:
     def _shares(self) -> bool:
         answer = self.ask(joining_member(), 1)
         return bool(answer.assignment and len(answer.assignment.topic_partitions) == 2)
+
+    def _streams(self) -> bool:
+        return bool(self.ask(joining_streams_member(), 1).active_tasks)
 
     def _problem(self, answer: Any) -> int:
         return int(answer.error_code or answer.responses[0].partitions[0].error_code)
@@ -326,6 +333,8 @@ def cases() -> Iterator[tuple[str, list[Acl]]]:
     # Its topics too: otherwise the description ends before the operations.
     sight = [of_user(GROUP, AclOperation.DESCRIBE, name="sharing"), of_user(TOPIC, AclOperation.DESCRIBE)]
     yield "only sight of a share group with a member", sight
+    sight = [of_user(GROUP, AclOperation.DESCRIBE, name="streaming"), of_user(TOPIC, AclOperation.DESCRIBE)]
+    yield "only sight of a streams group with a member", sight
     for kind, operations in OPERATIONS.items():
         for operation in operations:
             yield f"only {operation.name} of {kind.name}", [of_user(kind, operation)]
@@ -405,7 +414,7 @@ def without_own(answer: Any) -> Any:
     for member in (member for group in answer.get("groups", []) for member in group.get("members", [])):
         for assigned in (member.get("assignment"), member.get("targetAssignment")):
             if assigned:
-                assigned["topicPartitions"].sort(key=itemgetter("topicName"))
+                assigned.get("topicPartitions", []).sort(key=itemgetter("topicName"))
     for token in answer.get("tokens", []):
         for own in ("tokenId", "hmac", "issueTimestamp", "expiryTimestamp", "maxTimestamp"):
             token.pop(own)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from answers.recording import DIRECTORY, Recording
-from odradek.broker.dispatch.served import ANNOUNCED
+from odradek.broker.dispatch.served import SERVED
 from odradek.broker.security.authorization.checks import CHECKS, OPEN, TOKEN_APIS
 from odradek.protocol.apis.api_keys import ApiKey, api
 from parity.authorization_coverage import AUDIT_OPTION, EXPECTED, Coverage, coverage, table
@@ -66,7 +66,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
 
 def test_every_api_has_a_check() -> None:
     """Every served API checks authorization, except those that reveal nothing."""
-    assert set(CHECKS) | OPEN == set(ANNOUNCED)
+    assert set(CHECKS) | OPEN == set(SERVED)
     asked = {question.make(dict.fromkeys(TOPICS, bytes(16))).API_KEY for question in QUESTIONS}
     assert (set(CHECKS) | TOKEN_APIS | {ApiKey.FETCH}) - asked == set(), "an API without a question"
 

@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from odradek.broker.dispatch.served import ANNOUNCED, served_versions
+from odradek.broker.dispatch.served import SERVED, TELEMETRY, served_versions
 from odradek.protocol.apis.api_keys import ApiKey
 from parity.questions import Questions
 from parity.two_brokers import TwoBrokers
@@ -68,7 +68,7 @@ SINCE_44: dict[int, int] = {
 
 def test_what_is_served_is_what_is_announced(both: TwoBrokers) -> None:
     announced = both._versions(both.ours)
-    assert announced == {int(key): served_versions(key) for key in ANNOUNCED}
+    assert announced == {int(key): served_versions(key) for key in SERVED.keys() - TELEMETRY}
     for key, (lowest, highest) in announced.items():
         if key in SINCE_44:
             assert highest == SINCE_44[key]

@@ -28,6 +28,7 @@ LEVELS = {
     "eligible.leader.replicas.version": (-1, 0, 1, 2),
     "kraft.version": (-1, 0, 1, 2),
     "share.version": (-1, 0, 1, 2, 3),
+    "streams.version": (-1, 0, 1, 2),
     "unknown.version": (-1, 0, 1),
     "": (0, 1),
 }
@@ -46,6 +47,8 @@ CHANGES: list[Change] = [
     [("share.version", 1, SAFE)],
     [("share.version", 0, UNSAFE)],
     [("share.version", 2, UPGRADE)],
+    [("streams.version", 0, SAFE)],
+    [("streams.version", 1, UPGRADE)],
     [("metadata.version", 30, UPGRADE)],
     [("metadata.version", 29, SAFE)],
     [("metadata.version", 31, UPGRADE)],
@@ -61,8 +64,8 @@ CHANGES: list[Change] = [
 
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]]:
-    """Odradek, and a Kafka that was formatted with the features of Odradek."""
-    features = {"metadata.version": BOOTSTRAP_METADATA_VERSION, "streams.version": 0}
+    """Odradek, and a Kafka that was formatted at the same level."""
+    features = {"metadata.version": BOOTSTRAP_METADATA_VERSION}
     with (
         Wire() as wire,
         OurBroker(tmp_path_factory.mktemp("ours")) as ours,
@@ -72,7 +75,7 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side
 
 
 def update(side: Side, change: Change, version: int, *, validate_only: bool) -> Any:
-    """The answer, without the range of streams.version, which Odradek does not know."""
+    """The answer to some changes."""
     updates = [Update(name, level, upgrade_type=kind if version else UPGRADE) for name, level, kind in change]
     request = UpdateFeaturesRequest(60_000, updates, validate_only)
     return comparable(side.ask(request, version))

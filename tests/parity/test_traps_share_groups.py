@@ -44,9 +44,7 @@ def sharing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
     with (
         Wire() as wire,
         OurBroker(tmp_path_factory.mktemp("ours"), {**SAME_KEYS, **KEYS}) as ours,
-        RealKafka(
-            tmp_path_factory.mktemp("kafka"), kafka_keys, version=TABLE_VERSION, features={"streams.version": 0}
-        ) as kafka,
+        RealKafka(tmp_path_factory.mktemp("kafka"), kafka_keys, version=TABLE_VERSION) as kafka,
     ):
         feature = UpdateFeaturesRequest.FeatureUpdateKey("share.version", 1, upgrade_type=1)
         wire.ask(ours.port, UpdateFeaturesRequest(60_000, [feature]), 1)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from odradek.broker.coordinator.partitioning import partition_for
-from odradek.broker.share_state.batches import is_valid
 from odradek.broker.share_state.config import ShareCoordinatorConfig
 from odradek.broker.share_state.core import ShareStateCore
-from odradek.broker.share_state.persister import SharePartitionKey, StateBatch
+from odradek.protocol.internal_records.share_batches import StateBatch, is_valid
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages.configs import DescribeConfigsRequest
 from odradek.protocol.messages.groups import FindCoordinatorRequest
 from odradek.protocol.messages.share_groups import InitializeShareGroupStateRequest

@@ -1,11 +1,17 @@
-"""The voters' APIs at a broker that is its own controller: refused as by a Kafka that has one voter."""
+"""The voters' APIs, and UnregisterController, at a broker that is its own controller: refused as by a Kafka with one
+voter."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from odradek.protocol.messages.quorum import AddRaftVoterRequest, DescribeQuorumRequest, RemoveRaftVoterRequest
+from odradek.protocol.messages.quorum import (
+    AddRaftVoterRequest,
+    DescribeQuorumRequest,
+    RemoveRaftVoterRequest,
+    UnregisterControllerRequest,
+)
 from odradek.protocol.messages.structure import Message
 from parity.side import Side
 from support.brokers.our_broker import OurBroker
@@ -33,6 +39,9 @@ WITHOUT_VOTERS: Mapping[str, Message] = {
     "remove-nobody": RemoveRaftVoterRequest(CLUSTER_ID, -1, DIRECTORY),
     "remove-without-a-directory": RemoveRaftVoterRequest(CLUSTER_ID, NODE_ID, bytes(16)),
     "remove-itself": RemoveRaftVoterRequest(CLUSTER_ID, NODE_ID, DIRECTORY),
+    "unregister": UnregisterControllerRequest(OTHER),
+    "unregister-nobody": UnregisterControllerRequest(-1),
+    "unregister-itself": UnregisterControllerRequest(NODE_ID),
 }
 WITH_VOTERS = {name: request for name, request in WITHOUT_VOTERS.items() if name != "add"}
 """To add another node, Kafka asks it; a broker of ours refuses."""

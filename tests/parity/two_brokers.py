@@ -30,6 +30,8 @@ SAME_KEYS = {
     "share.coordinator.state.topic.min.isr": "1",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
     "group.consumer.assignment.interval.ms": "0",  # else answers depend on the time between requests
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
     "group.consumer.assignor.offload.enable": "false",  # else Kafka answers a heartbeat before its assignor has ended
     "auto.create.topics.enable": "false",
     "offsets.retention.check.interval.ms": "2147483647",  # each broker would remove empty groups at its own time

@@ -4,10 +4,13 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 
+from odradek.broker.groups.streams.request_limits import MOST_PARTS, MOST_TASKS
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatRequest as StreamsHeartbeat
+from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatResponse as StreamsHeartbeatResponse
 from support.brokers.heavy_requests import Heavy, Prepared, Row, Scale, create
 from support.eventually import eventually, eventually_in_loop
 from support.groups.load import Line, RawConsumer, RawMember
@@ -21,6 +24,8 @@ CONSUMED_PARTITIONS = 800
 TOPICS = 5_000
 TOPICS_A_REQUEST = 1_000
 PATTERNS = 10
+STREAMS_GROUPS = 10
+STREAMS_SUBTOPOLOGIES = 4
 METADATA, HEARTBEAT = 12, 1
 """The versions that are sent."""
 
@@ -153,9 +158,89 @@ def _row_patterns(port: int, scale: Scale) -> Prepared:
     return subscribe
 
 
+def _streams_topology(parts: int) -> StreamsHeartbeat.Topology:
+    """Subtopologies of three parts each: itself, its source and its changelog."""
+    return StreamsHeartbeat.Topology(
+        0,
+        [
+            StreamsHeartbeat.Subtopology(
+                str(number),
+                ["many"],
+                state_changelog_topics=[StreamsHeartbeat.TopicInfo(f"{'changelog' * 8}-{number}")],
+            )
+            for number in range(parts // 3)
+        ],
+    )
+
+
+def _streams_join(group: str, member: str, topology: StreamsHeartbeat.Topology) -> StreamsHeartbeat:
+    request = StreamsHeartbeat(group, member, 0, topology=topology, rebalance_timeout_ms=300_000, process_id=member)
+    request.active_tasks, request.standby_tasks, request.warmup_tasks = [], [], []
+    return request
+
+
+def _row_streams_topologies(port: int, scale: Scale) -> Prepared:
+    client = Heavy(port)
+    client.ask(create(["many"], 1), 5)
+    topology = _streams_topology(scale.of(MOST_PARTS))
+
+    def join() -> None:
+        for number in range(STREAMS_GROUPS):
+            for _ in range(2):
+                client.ask(_streams_join(f"streams-{number}", "member", topology), HEARTBEAT)
+
+    return join
+
+
+def _row_streams_tasks(port: int, scale: Scale) -> Prepared:
+    """Two members share as many tasks as there may be, and the first gives half of them up."""
+    client = Heavy(port)
+    partitions = scale.of(MOST_TASKS // STREAMS_SUBTOPOLOGIES)
+    client.ask(create(["wide"], partitions), 5)
+    topology = StreamsHeartbeat.Topology(
+        0, [StreamsHeartbeat.Subtopology(str(number), ["wide"]) for number in range(STREAMS_SUBTOPOLOGIES)]
+    )
+
+    def beat(request: StreamsHeartbeat) -> StreamsHeartbeatResponse:
+        answer = client.answer(encode_request(request, HEARTBEAT, 7, "heavy"))
+        start = 4 + response_header_version(StreamsHeartbeat.API_KEY, HEARTBEAT)
+        response: StreamsHeartbeatResponse = decode(StreamsHeartbeatResponse, HEARTBEAT, answer, start)[0]
+        assert response.error_code == 0, response
+        return response
+
+    def share() -> None:
+        epochs: dict[str, int] = {}
+        owned: dict[str, list[StreamsHeartbeat.TaskIds]] = {}
+
+        def go_on(member: str) -> None:
+            request = _streams_join("tasks", member, topology)
+            if member in epochs:
+                request = StreamsHeartbeat("tasks", member, epochs[member])
+                request.active_tasks, request.standby_tasks, request.warmup_tasks = owned[member], [], []
+            response = beat(request)
+            epochs[member] = response.member_epoch
+            if response.active_tasks is not None:
+                owned[member] = [
+                    StreamsHeartbeat.TaskIds(each.subtopology_id, each.partitions) for each in response.active_tasks
+                ]
+
+        def halved() -> bool:
+            for member in ("a", "b"):
+                go_on(member)
+            sizes = [sum(len(each.partitions) for each in owned[member]) for member in ("a", "b")]
+            return sum(sizes) == STREAMS_SUBTOPOLOGIES * partitions and max(sizes) - min(sizes) <= 1
+
+        go_on("a")
+        eventually("each member has half of the tasks", halved, patience_s=PATIENCE_S)
+
+    return share
+
+
 ROWS: dict[str, Row] = {
     "2,000 members join a classic group": _row_classic_group,
     "400 members join a consumer group": _row_consumer_group,
     "2,000 members join a consumer group": _row_target_assignment,
     "10 regular expressions of a consumer group over 5,000 topics": _row_patterns,
+    "10 streams groups with topologies of 3,000 parts": _row_streams_topologies,
+    "20,000 tasks of a streams group for two members": _row_streams_tasks,
 }

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from odradek.broker.dispatch.served import ANNOUNCED, served_versions
+from odradek.broker.dispatch.served import SERVED, served_versions
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.security import SaslAuthenticateRequest, SaslHandshakeRequest
@@ -198,19 +198,19 @@ def _requests(size: int, rng: random.Random) -> bytes:
     """Requests of any API."""
     made = b""
     while len(made) < size:
-        made += _request(rng, rng.choice(sorted(ANNOUNCED)))
+        made += _request(rng, rng.choice(sorted(SERVED)))
     return made
 
 
 def _one_api(size: int, rng: random.Random) -> bytes:
     """The same request again and again."""
-    one = _request(rng, rng.choice(sorted(ANNOUNCED)))
+    one = _request(rng, rng.choice(sorted(SERVED)))
     return one * max(1, size // len(one))
 
 
 def _wide(size: int, rng: random.Random) -> bytes:
     """One request whose arrays have as many elements as there is room for, again and again."""
-    key = rng.choice(sorted(ANNOUNCED - {ApiKey.PRODUCE}))
+    key = rng.choice(sorted(SERVED.keys() - {ApiKey.PRODUCE}))
     version = rng.randint(*served_versions(key))
     message = _Few(rng, unknown_tags=False).message(api(key).request_class(), version)
     most = rng.choice((size, 15_000, 4_000))

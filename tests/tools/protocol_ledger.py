@@ -14,13 +14,15 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from odradek.broker.dispatch.served import ANNOUNCED, DISABLED, SERVED, served_versions
-from odradek.protocol.apis.api_keys import api
+from odradek.broker.dispatch.served import SERVED, TELEMETRY, served_versions
+from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.show.show import apis
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "docs" / "developers" / "protocol-ledger.json"
 PAGE = ROOT / "docs" / "protocol.md"
+REFUSED = {ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE}
+"""APIs of plugins that this broker does not have."""
 
 JAVA = "Java client"
 STREAMS = "Kafka Streams"
@@ -106,7 +108,7 @@ def fold(old: Iterable[Evidence], seen: Iterable[Seen], passed: Collection[str])
         kind = (one.api_key, one.version)
         best[kind] = min(best.get(kind, len(SENDERS)), max(_rank(one), len(REAL_CLIENTS) - 1))
     kept = _fewest_tests({one for one in found if _rank(one) <= best[one.api_key, one.version]})
-    for api_key in sorted(SERVED.keys() | DISABLED):
+    for api_key in sorted(SERVED):
         for version in versions_of(api_key):
             if (api_key, version) not in best:
                 kept.append(Evidence(api_key, version, ENCODING, "", ENCODING_TEST))
@@ -142,7 +144,7 @@ def versions_of(api_key: int) -> range:
 
 
 def _is_served(api_key: int, version: int) -> bool:
-    return api_key in ANNOUNCED and version in versions_of(api_key)
+    return api_key in SERVED and version in versions_of(api_key)
 
 
 def _without_parameters(test: str) -> str:
@@ -193,6 +195,8 @@ def page(ledger: Sequence[Evidence]) -> str:
         out.append(_row(api_key, ledger, numbers))
     out += ["", NOT_SERVED]
     for gets, keys in not_served().items():
+        if not keys:
+            continue
         out.append(f"| {gets} | {', '.join(_unserved(key, ledger, numbers) for key in keys)} |")
     out += ["", TESTS, *(f"{number}. {_linked(test)}" for test, number in numbers.items()), "", FRAMES_AND_TYPES]
     return "\n".join(out)
@@ -236,9 +240,10 @@ def not_served() -> dict[str, list[int]]:
     """API keys of a Kafka broker that Odradek refuses or does not have, grouped by the result for a client."""
     of_a_broker = [int(one.api_key) for one, _ in apis() if one.versions and "broker" in one.listeners]
     return {
-        "the connection is closed": [key for key in of_a_broker if key not in ANNOUNCED],
+        "the connection is closed": [key for key in of_a_broker if key not in SERVED],
+        "not announced without `odradek.telemetry.enable`": sorted(TELEMETRY),
         "SECURITY_DISABLED": [key for key in of_a_broker if key in ACLS],
-        "UNSUPPORTED_VERSION": [key for key in of_a_broker if key in DISABLED],
+        "UNSUPPORTED_VERSION": [key for key in of_a_broker if key in REFUSED],
     }
 
 
@@ -282,9 +287,8 @@ the fields of a message, and with `--bytes` it decodes bytes.
 
 NOT_SERVED = """## Not served
 
-ApiVersions announces exactly the APIs that are answered. A request for any other API closes the connection and
-logs one line, as in Kafka. Clients read ApiVersions first, so they raise their own error instead of sending
-such a request. The other APIs in this table are announced and answered with an error, as by a Kafka that has
+A request for an API that a Kafka broker does not have closes the connection and logs one line, as in Kafka. The
+APIs in this table are announced and answered with an error, or answered and not announced, as by a Kafka that has
 the feature off. [differences.md](differences.md#what-is-not-served) says what each API is for. APIs that only
 controllers serve are left out.
 

@@ -13,6 +13,7 @@ from functools import partial
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages.share_groups import AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsResponse
 
 from ..dispatch.request import RequestContext
@@ -22,7 +23,6 @@ from ..groups.share.offsets import AlteredPartition, AlteredTopic, alter_offsets
 from ..groups.share.state_requests import Errors, alter
 from ..groups.share.state_topics import Initialization
 from ..metadata.image.features import SHARE_VERSION
-from ..share_state.persister import SharePartitionKey
 from .parts import ShareParts
 
 API_KEY = ApiKey.ALTER_SHARE_GROUP_OFFSETS
@@ -78,8 +78,7 @@ def _alter(
                     _note(wanted.group_id, topic, partition, errors)
         reply(response)
 
-    coordinator = broker.group_coordinator
-    alter(broker.persister, coordinator.timers, coordinator, wanted, done)
+    alter(broker.persister, broker.group_coordinator, wanted, done)
 
 
 def _note(group_id: str, topic: AlteredTopic, partition: AlteredPartition, errors: Errors) -> None:

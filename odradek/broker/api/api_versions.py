@@ -17,12 +17,13 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 
 from ..dispatch.request import RequestContext
-from ..dispatch.served import ANNOUNCED, served_versions
+from ..dispatch.served import SERVED, TELEMETRY, served_versions
 from ..metadata.publisher.published import PublishedMetadata
 from ..metadata.quorum.forwarded_apis import FORWARDED
 from .parts import MetadataParts
 
 API_KEY = ApiKey.API_VERSIONS
+TELEMETRY_KEY = "odradek.telemetry.enable"
 UNKNOWN_NODE = (None, -1)
 """Cluster id and node id that a client sends to an address of which it knows only the address."""
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -67,7 +68,8 @@ def _error(request: ApiVersionsRequest, version: int, here: PublishedMetadata) -
 
 
 def _served(broker: MetadataParts) -> list[ApiVersionsResponse.ApiVersion]:
-    versions = {api_key: served_versions(api_key) for api_key in ANNOUNCED}
+    unannounced = frozenset() if broker.static_config.get_boolean(TELEMETRY_KEY) else TELEMETRY
+    versions = {api_key: served_versions(api_key) for api_key in SERVED.keys() - unannounced}
     if broker.is_cluster_member:
         # Controllers answer forwarded APIs, so their versions count; an API that they don't support is left out.
         for api_key in FORWARDED:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
 
 from ..dispatch.request import RequestContext
 from ..groups.core import GroupCore
 from ..groups.describe import delete_group
 from ..groups.effects import GroupEffects
-from ..share_state.persister import SharePartitionKey
 from .parts import GroupParts, ShareParts
 
 API_KEY = ApiKey.DELETE_GROUPS
@@ -109,9 +109,7 @@ def _delete_share_group(
         if result.error_code:
             done(result)
         else:
-            coordinator.timers.schedule(
-                0, lambda: delete(broker.persister, coordinator.timers, group_id, keys, deleted)
-            )
+            coordinator.timers.schedule(0, lambda: delete(broker.persister, coordinator, group_id, keys, deleted))
 
     def deleted(errors: Errors) -> None:
         if errors:

@@ -91,4 +91,4 @@ def _delete_state(broker: ShareParts, group_id: str, deletion: OffsetDeletion, n
             _refused,
         )
 
-    delete(broker.persister, coordinator.timers, group_id, deletion.keys, done)
+    delete(broker.persister, coordinator, group_id, deletion.keys, done)

@@ -23,8 +23,9 @@ from .parts import GroupParts
 if TYPE_CHECKING:
     from ..groups.consumer.describe import DescribedGroup as DescribedConsumerGroup
     from ..groups.share.describe import DescribedGroup as DescribedShareGroup
+    from ..groups.streams.describe import DescribedGroup as DescribedStreamsGroup
 
-Group = TypeVar("Group", "DescribedGroup", "DescribedConsumerGroup", "DescribedShareGroup")
+Group = TypeVar("Group", "DescribedGroup", "DescribedConsumerGroup", "DescribedShareGroup", "DescribedStreamsGroup")
 
 API_KEY = ApiKey.DESCRIBE_GROUPS
 

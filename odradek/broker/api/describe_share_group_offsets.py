@@ -15,6 +15,7 @@ from functools import partial
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages.share_groups import DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsResponse
 from odradek.protocol.messages.structure import ZERO_UUID
 
@@ -23,7 +24,7 @@ from ..dispatch.request import Reply, RequestContext
 from ..groups.core import GroupCore
 from ..groups.modern.hash_order import partition_order, topic_map_order
 from ..metadata.image.features import SHARE_VERSION
-from ..share_state.persister import UNINITIALISED_OFFSET, UNKNOWN_COUNT, SharePartitionKey, StateSummary
+from ..share_state.persister import UNINITIALISED_OFFSET, UNKNOWN_COUNT, StateSummary
 from .parts import ShareOffsetParts
 
 API_KEY = ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS

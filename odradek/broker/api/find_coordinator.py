@@ -89,7 +89,9 @@ def _find(broker: MetadataParts, key_type: int, key: str, context: RequestContex
 
 def _share_key(key: str) -> str | None:
     """The key of a share partition as its coordinator writes it; None if ``key`` is malformed."""
-    from ..share_state.persister import SharePartitionKey  # here: few brokers have share groups
+    from odradek.protocol.internal_records.share_partition_key import (
+        SharePartitionKey,  # here: few brokers have share groups
+    )
 
     share_partition = SharePartitionKey.parsed(key)
     return None if share_partition is None else share_partition.coordinator_key

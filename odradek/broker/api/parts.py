@@ -26,6 +26,7 @@ from ..transactions.coordinator import TransactionCoordinator
 from ..transactions.stalled_clients import StalledClients
 
 if TYPE_CHECKING:
+    from ..groups.streams.internal_topics import InternalTopics
     from ..metadata.image.token_hmacs import TokenHmacs
     from ..metrics.topic_meters import TopicMeters
     from ..security.authorization.standard_authorizer import StandardAuthorizer
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ..share_state.coordinator import ShareCoordinator
     from ..share_state.partition_ends import PartitionEnds
     from ..share_state.persister import Persister
+    from ..telemetry.telemetry import Telemetry
 
 
 class MetadataParts(Protocol):
@@ -117,6 +119,14 @@ class ShareOffsetParts(ShareParts, Protocol):
     @property
     def partition_ends(self) -> "PartitionEnds":
         """The ends of partitions, here or at other leaders. Made at the first use."""
+
+
+class StreamsParts(GroupParts, Protocol):
+    """For requests of members of streams groups."""
+
+    @property
+    def internal_topics(self) -> "InternalTopics":
+        """Creates the internal topics of streams groups. Made at the first use."""
 
 
 class TransactionParts(GroupParts, Protocol):
@@ -210,6 +220,14 @@ class ShareFetchParts(Protocol):
         """The share partitions that this broker leads, and the sessions of their members."""
 
 
+class TelemetryParts(Protocol):
+    """For requests of clients that push their metrics."""
+
+    @property
+    def telemetry(self) -> "Telemetry":
+        """The clients that push, and what they push. Made at the first use."""
+
+
 class DirectoryParts(Protocol):
     """For requests about log directories."""
 
@@ -223,6 +241,14 @@ class DirectoryParts(Protocol):
 
 
 class AllParts(
-    DelegationTokenParts, ShareOffsetParts, TransactionParts, RecordParts, ShareFetchParts, DirectoryParts, Protocol
+    DelegationTokenParts,
+    ShareOffsetParts,
+    StreamsParts,
+    TransactionParts,
+    RecordParts,
+    ShareFetchParts,
+    TelemetryParts,
+    DirectoryParts,
+    Protocol,
 ):
     """What a broker has for its handlers."""

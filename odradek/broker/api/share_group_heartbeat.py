@@ -84,8 +84,7 @@ def handle(
 
 
 def _begin_state(broker: ShareParts, wanted: Initialization) -> None:
-    coordinator = broker.group_coordinator
-    initialize(broker.persister, coordinator.timers, coordinator, wanted)
+    initialize(broker.persister, broker.group_coordinator, wanted)
 
 
 def _is_routine(coordinator: GroupCoordinator, request: ShareGroupHeartbeatRequest, now_ms: int) -> bool:

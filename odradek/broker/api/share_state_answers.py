@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
+
 from ..share_state.operations import DONE, Operation, StateOutcome
-from ..share_state.persister import SharePartitionKey
 from .parts import ShareParts
 
 OPERATIONS_A_STEP = 8

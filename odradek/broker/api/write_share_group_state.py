@@ -11,11 +11,11 @@ Source: KIP-932; ``ShareCoordinatorService.writeState``.
 from collections.abc import Callable, Iterator
 
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.internal_records.share_batches import StateBatch
 from odradek.protocol.messages.share_groups import WriteShareGroupStateRequest, WriteShareGroupStateResponse
 
 from ..dispatch.request import RequestContext
 from ..share_state.operations import WriteOperation
-from ..share_state.persister import StateBatch
 from .parts import ShareParts
 from .share_state_answers import Outcomes, answer_each
 

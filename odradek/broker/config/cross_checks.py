@@ -70,6 +70,8 @@ def single_values(config: TypedValues) -> Iterator[str]:
     yield from _groups(config)
     yield from _connections(config)
     yield from _replica_selector(config)
+    if config.get_boolean("odradek.telemetry.enable") and not config.get_string("odradek.metrics.listener"):
+        yield "odradek.telemetry.enable needs odradek.metrics.listener, which shows the metrics that clients push."
     if config.get_list("config.providers"):
         yield (
             "config.providers: providers of values are not supported; "

@@ -19,7 +19,8 @@ from .server_config import ServerConfig
 from .stored import ADVERTISED, READ_AT_START, broker_problem, problem
 from .topic_config import topic_values
 from .typed_values import OUR_DEFAULTS, our_defaults
-from .values import Value, format_value, parse_value
+from .validators import parsed
+from .values import Value, format_value
 
 
 class ConfigSource(IntEnum):
@@ -301,7 +302,7 @@ def describe_client_metrics(overrides: Mapping[str, str]) -> list[DescribedConfi
         text = overrides.get(name)
         if text is None or problem(definition, text) is not None:
             text = definition.default
-        value = format_value(parse_value(name, definition.type, text))
+        value = format_value(parsed(definition, text))
         synonyms = (Synonym(name, value, ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG),) if name in overrides else ()
         entries.append(_entry(definition, value, synonyms))
     return entries

@@ -34,6 +34,7 @@ EFFECTIVE: dict[str, str] = {
     "queued.max.request.bytes": "The maximum size of all requests together that are received and not answered. Beyond"
     " it connections are not read until some are answered; -1: no limit. At least socket.request.max.bytes.",
     "fetch.max.bytes": "The maximum size of one Fetch response, whatever the client asks for.",
+    "telemetry.max.bytes": "The maximum size of the metrics that a client pushes at once, compressed and decompressed.",
     "max.incremental.fetch.session.cache.slots": "The maximum number of fetch sessions.",
     # delegation tokens
     "delegation.token.secret.key": "The key of the tokens' HMACs, the same at all brokers and controllers. Without it"
@@ -107,7 +108,8 @@ EFFECTIVE: dict[str, str] = {
     "group.min.session.timeout.ms": "The shortest session timeout that a member may ask for.",
     "group.max.session.timeout.ms": "The longest session timeout that a member may ask for.",
     "group.max.size": "The maximum number of members of a classic group.",
-    "group.coordinator.rebalance.protocols": "Consumer groups are supported if the list contains consumer.",
+    "group.coordinator.rebalance.protocols": "Consumer groups are supported if the list contains consumer, streams"
+    " groups if it contains streams.",
     "group.consumer.assignors": "The assignors of consumer groups: uniform, range. The first one is the default.",
     "group.consumer.max.size": "The maximum number of members of a consumer group.",
     "group.consumer.migration.policy": "Whether classic groups with members may become consumer groups, and the"
@@ -151,6 +153,30 @@ EFFECTIVE: dict[str, str] = {
     "errors.deadletterqueue.topic.name.prefix": "The names of topics for dead letters must begin so.",
     "group.share.initialize.retry.interval.ms": "How long the share coordinators may take to begin the state of new"
     " partitions, before they are asked again.",
+    "group.streams.assignors": "The assignor of streams groups: sticky.",
+    "group.streams.max.size": "The maximum number of members of a streams group.",
+    "group.streams.session.timeout.ms": "The session timeout of members of a streams group.",
+    "group.streams.min.session.timeout.ms": "The least session timeout that a streams group may set for itself.",
+    "group.streams.max.session.timeout.ms": "The greatest session timeout that a streams group may set for itself.",
+    "group.streams.heartbeat.interval.ms": "How often members of a streams group send heartbeats.",
+    "group.streams.min.heartbeat.interval.ms": "The least heartbeat interval that a streams group may set for itself.",
+    "group.streams.max.heartbeat.interval.ms": "The greatest heartbeat interval that a streams group may set for"
+    " itself.",
+    "group.streams.assignment.interval.ms": "The least time between two assignments of a streams group.",
+    "group.streams.min.assignment.interval.ms": "The least assignment interval that a streams group may set for"
+    " itself.",
+    "group.streams.max.assignment.interval.ms": "The greatest assignment interval that a streams group may set for"
+    " itself.",
+    "group.streams.initial.rebalance.delay.ms": "How long a streams group without members waits for more of them.",
+    "group.streams.num.standby.replicas": "The number of standby tasks of each task with state in a streams group.",
+    "group.streams.max.standby.replicas": "The greatest number of standby tasks that a streams group may set for"
+    " itself.",
+    "group.streams.rack.aware.assignment.tags": "The client tags that members of a streams group should have; those"
+    " without one are told.",
+    "group.streams.task.offset.interval.ms": "How often members of a streams group report the offsets of their tasks.",
+    "group.streams.min.task.offset.interval.ms": "The least such interval that a streams group may set for itself.",
+    "group.streams.acceptable.recovery.lag": "What members of a streams group are told as the lag of a task that is up"
+    " to date, in records.",
     "offset.metadata.max.bytes": "The longest metadata text of a committed offset.",
     "offsets.commit.timeout.ms": "How long a request of a group waits until its records are synced and replicated.",
     "request.timeout.ms": "How long a request of a transaction waits until its records are synced and replicated.",

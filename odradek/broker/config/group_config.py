@@ -11,7 +11,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from .definition import KeyDefinition, KeyTable, client_metrics_keys, group_keys
 from .server_config import ServerConfig
 from .stored import problem
-from .validators import violation
+from .validators import parsed, violation
 from .values import Value, integer, parse_value
 
 
@@ -123,9 +123,18 @@ def validate_client_metrics(name: str, overrides: Mapping[str, str]) -> None:
     patterns = values.get("match", ())
     assert isinstance(patterns, tuple)
     for pattern in patterns:
-        parameter, equals, expression = (part.strip() for part in pattern.partition("="))
-        if not equals or parameter not in MATCH_PARAMETERS or not _is_expression(expression):
+        parts = match_of(pattern)
+        if parts is None or not _is_expression(parts[1]):
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Illegal client matching pattern: {pattern}")
+
+
+def match_of(pattern: str) -> tuple[str, str] | None:
+    """The field and the expression of an entry of ``match``; None if it is not ``field=expression``.
+
+    As in Java, empty parts at the end do not count: ``client_id=`` has no expression.
+    """
+    parts = [part.strip() for part in pattern.rstrip("=").split("=")]
+    return (parts[0], parts[1]) if len(parts) == 2 and parts[0] in MATCH_PARAMETERS else None
 
 
 def _is_expression(text: str) -> bool:
@@ -144,7 +153,7 @@ def _known(overrides: Mapping[str, str], table: KeyTable, sentence: str) -> None
 
 def _parse(definition: KeyDefinition, text: str) -> Value:
     try:
-        value = parse_value(definition.name, definition.type, text)
+        value = parsed(definition, text)
     except ValueError as unparsable:
         raise _invalid(str(unparsable)) from None
     problem = violation(definition, value)

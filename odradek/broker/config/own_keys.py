@@ -141,6 +141,21 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "what": "Whether small requests of common shapes are served on a shorter path. The answers are the same."
             " Set it to false to find out whether a fault is in that path.",
         },
+        "odradek.telemetry.enable": {
+            "type": "BOOLEAN",
+            "default": "false",
+            "validator": None,
+            "importance": "MEDIUM",
+            "what": "Whether clients can push their metrics (KIP-714), as subscriptions ask for them. The endpoint of"
+            " odradek.metrics.listener, which is needed, shows them (docs/metrics.md).",
+        },
+        "odradek.telemetry.series.max": {
+            "type": "INT",
+            "default": "20000",
+            "validator": {"kind": "range", "min": 1},
+            "importance": "LOW",
+            "what": "The maximum number of series that clients push. Further ones are dropped and counted.",
+        },
         "odradek.transaction.nudge.enable": {
             "type": "BOOLEAN",
             "default": "true",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from .definition import KeyDefinition, dynamic_only_keys, server_keys
-from .validators import violation
+from .validators import parsed, violation
 from .values import Value, parse_value
 
 LOWER_BOUNDS: Mapping[str, int] = {"segment.bytes": 14}
@@ -36,7 +36,7 @@ def problem(definition: KeyDefinition, text: str) -> str | None:
     refuses only for their form, such as ``delete,delete``.
     """
     try:
-        value = parse_value(definition.name, definition.type, text)
+        value = parsed(definition, text)
     except ValueError as unparsable:
         return str(unparsable)
     lowest = LOWER_BOUNDS.get(definition.name)
@@ -50,7 +50,7 @@ def problem(definition: KeyDefinition, text: str) -> str | None:
 
 def served_value(definition: KeyDefinition, text: str) -> Value:
     """The typed value of a stored text; None if it is invalid."""
-    return parse_value(definition.name, definition.type, text) if problem(definition, text) is None else None
+    return parsed(definition, text) if problem(definition, text) is None else None
 
 
 def bad_configs(keys: Mapping[str, KeyDefinition], configs: Mapping[str, str]) -> Iterator[BadConfig]:

@@ -14,7 +14,7 @@ from .cross_checks import log_flush_ms, log_retention_ms, log_roll_jitter_ms, lo
 from .definition import KeyDefinition, topic_keys
 from .server_config import ServerConfig
 from .stored import problem
-from .validators import violation
+from .validators import parsed, violation
 from .values import Value, integer, parse_value
 
 # Topic keys whose server value KafkaConfig computes from several keys (KafkaConfig.extractLogConfigMap).
@@ -97,7 +97,7 @@ def validate_topic_configs(
 
 def _parse(definition: KeyDefinition, text: str) -> Value:
     try:
-        return parse_value(definition.name, definition.type, text)
+        return parsed(definition, text)
     except ValueError as unparsable:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(unparsable)) from None
 

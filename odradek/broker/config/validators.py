@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .definition import KeyDefinition
-from .values import Value, format_double, invalid
+from .values import Value, format_double, invalid, parse_value
 
 Rule = Mapping[str, Any]
 
@@ -85,6 +85,15 @@ def _one_of_numbers(name: str, value: Value, rule: Rule) -> str | None:
         return None
     # The only rule of this kind is gzip's level (CompressionType.GZIP.levelValidator).
     return invalid(name, value, "Value must be between 1 and 9 or equal to -1")
+
+
+def parsed(definition: KeyDefinition, text: str | None) -> Value:
+    """The typed value of a text that is set for a topic, a group or a client metrics subscription. An entry that a list
+    has twice counts once (``ConfigDef.parseValue``). Raises ValueError with Kafka's sentence."""
+    value = parse_value(definition.name, definition.type, text)
+    if isinstance(value, tuple) and definition.validator is not None and definition.validator["kind"] == "list":
+        return tuple(dict.fromkeys(value))
+    return value
 
 
 def _list(name: str, value: Value, rule: Rule) -> str | None:

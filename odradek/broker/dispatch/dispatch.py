@@ -31,7 +31,7 @@ from .lane import Answering, SentAnswers, unless
 from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
 from .request_in_service import FaultyFrame, RequestInService, answer_failure
 from .route import UNDECODED, ForwardingRoute, Keep, Route, skip_body, whole_frame
-from .served import ANNOUNCED, Handler, handler, served_versions
+from .served import SERVED, Handler, handler, served_versions
 
 if TYPE_CHECKING:
     from .charge import Charging
@@ -222,7 +222,7 @@ class Dispatcher:
         api_key, version = API_KEY_AND_VERSION.unpack(KIND.pack(kind))
         if self._forward is not None and api_key in self._forwarded:
             return self._forwarding_route(kind, api_key, version)
-        if api_key not in ANNOUNCED:
+        if api_key not in SERVED:
             return None
         lowest, highest = served_versions(api_key)
         description = api(api_key)
@@ -289,7 +289,7 @@ def describe_unserved(api_key: int, version: int) -> str:
         name = api(api_key).name
     except KeyError:
         return f"API key {api_key} (version {version}) is unknown: Apache Kafka has no such API"
-    if api_key not in ANNOUNCED:
+    if api_key not in SERVED:
         return f"{name} (API key {api_key}) is not supported"
     lowest, highest = served_versions(api_key)
     return f"{name} version {version} is not supported, only versions {lowest} to {highest} are"

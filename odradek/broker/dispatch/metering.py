@@ -19,13 +19,13 @@ from ..network.waiting import Waiting
 from .lane import CountedAnswers
 from .route import NoteAnswer, NoteReturn, Route
 
-ANSWERED = 0
+SERVED = 0
 """The ``begun_ns`` of a request whose answer was counted, and of every request without metrics."""
 
 
 class Measured(Protocol):
     """A request. ``begun_ns``: when it began, in ns of ``perf_counter_ns``; the same below 0 after its handler has
-    returned without an answer, and :data:`ANSWERED` after the answer.
+    returned without an answer, and :data:`SERVED` after the answer.
     """
 
     begun_ns: int
@@ -102,7 +102,7 @@ def answer_counter(meter: ApiMeter, count_errors: CountErrors, waiting: Waiting)
 
     def note_answer(request: Measured, response: Any, parts: list[Any] | None) -> None:
         begun_ns = request.begun_ns
-        request.begun_ns = ANSWERED
+        request.begun_ns = SERVED
         if begun_ns > 0:
             ns = perf_counter_ns() - begun_ns
             served.ns += ns

@@ -9,6 +9,7 @@ from odradek.protocol.security.acl import ANONYMOUS, AclOperation, AclResourceTy
 
 from ..metadata.controller.controller import TakePartitions, unlimited
 from ..metadata.publisher.controller_link import Requester
+from ..network.connection import UNKNOWN_SOFTWARE
 
 Response = TypeVar("Response", contravariant=True)
 
@@ -114,6 +115,14 @@ class RequestContext:
 
     def identify(self, software_name: str, software_version: str) -> None:
         """Notes the client library of the connection (KIP-511)."""
+
+    def client_software(self) -> tuple[str, str]:
+        """Name and version of the client library of the connection (KIP-511). Call it before answering."""
+        return UNKNOWN_SOFTWARE
+
+    def client_port(self) -> int:
+        """The client's port; 0 if it is unknown. Call it before answering."""
+        return 0
 
     def is_wanted(self) -> bool:
         """Whether a client waits for the answer; False once the connection has closed."""

@@ -171,6 +171,16 @@ class RequestInService(RequestContext):
         if isinstance(self._connection, Connection):
             self._connection.software = sys.intern(software_name), sys.intern(software_version)
 
+    def client_software(self) -> tuple[str, str]:
+        """Name and version of the client library of the connection; unknown once the request is answered."""
+        connection = self._connection
+        return connection.software if isinstance(connection, Connection) else super().client_software()
+
+    def client_port(self) -> int:
+        """The client's port; 0 once the request is answered."""
+        connection = self._connection
+        return connection.client_port if isinstance(connection, Connection) else 0
+
     def is_wanted(self) -> bool:
         """Whether a client waits for the answer; False once the connection has closed."""
         connection = self._connection

@@ -1,4 +1,4 @@
-"""The APIs that this broker answers, with their versions. ApiVersions announces exactly these.
+"""The APIs that this broker answers, with their versions. ApiVersions announces these, but for :data:`TELEMETRY`.
 
 Owns: the table of APIs. Never does: importing a handler before its first use.
 """
@@ -61,12 +61,15 @@ SERVED: dict[int, str] = {
     ApiKey.DESCRIBE_QUORUM: "describe_quorum",
     ApiKey.UPDATE_FEATURES: "update_features",
     ApiKey.UNREGISTER_BROKER: "unregister_broker",
+    ApiKey.UNREGISTER_CONTROLLER: "unregister_controller",
     ApiKey.ADD_RAFT_VOTER: "add_raft_voter",
     ApiKey.REMOVE_RAFT_VOTER: "remove_raft_voter",
     ApiKey.DESCRIBE_CLUSTER: "describe_cluster",
     ApiKey.DESCRIBE_PRODUCERS: "describe_producers",
     ApiKey.DESCRIBE_TRANSACTIONS: "describe_transactions",
     ApiKey.LIST_TRANSACTIONS: "list_transactions",
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: "get_telemetry_subscriptions",
+    ApiKey.PUSH_TELEMETRY: "push_telemetry",
     ApiKey.LIST_CONFIG_RESOURCES: "list_config_resources",
     ApiKey.CONSUMER_GROUP_HEARTBEAT: "consumer_group_heartbeat",
     ApiKey.CONSUMER_GROUP_DESCRIBE: "consumer_group_describe",
@@ -83,33 +86,24 @@ SERVED: dict[int, str] = {
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: "describe_share_group_offsets",
     ApiKey.ALTER_SHARE_GROUP_OFFSETS: "alter_share_group_offsets",
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: "delete_share_group_offsets",
+    ApiKey.STREAMS_GROUP_HEARTBEAT: "streams_group_heartbeat",
+    ApiKey.STREAMS_GROUP_DESCRIBE: "streams_group_describe",
+    ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: "streams_group_topology_description_update",
 }
-"""API key -> module of :mod:`..api`."""
+"""API key -> module of :mod:`..api`: every API that is answered."""
 
-DISABLED: frozenset[int] = frozenset(
-    {
-        ApiKey.STREAMS_GROUP_HEARTBEAT,
-        ApiKey.STREAMS_GROUP_DESCRIBE,
-        ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE,
-    }
-)
-"""APIs of features whose level is 0 (streams.version): :mod:`.disabled_feature` refuses them."""
-
-ANNOUNCED: frozenset[int] = frozenset(SERVED) | DISABLED
-"""Every API key that is answered."""
+TELEMETRY: frozenset[int] = frozenset({ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY})
+"""APIs that are announced only with ``odradek.telemetry.enable``. As in Kafka they are answered without it, too, and
+pushes are dropped."""
 
 
 def served_versions(api_key: int) -> tuple[int, int]:
-    """The lowest and highest version of an announced API. As in Kafka, unstable latest versions are left out."""
+    """The lowest and highest version of an answered API. As in Kafka, unstable latest versions are left out."""
     return api(api_key).stable_versions
 
 
 def handler(api_key: int) -> "Handler":
-    """The function that answers an announced API; imports its module on first use."""
-    if api_key in DISABLED:
-        from .disabled_feature import handle
-
-        return handle
+    """The function that answers an API; imports its module on first use."""
     module = import_module(f"odradek.broker.api.{SERVED[api_key]}")
     assert api_key == module.API_KEY, f"{module.__name__} serves {module.API_KEY}, not {api_key}"
     function: Handler = module.handle

@@ -52,3 +52,22 @@ class GroupCoordinatorConfig:
     group_share_max_assignment_interval_ms: int = 15_000
     group_share_initialize_retry_interval_ms: int = 30_000
     """How long a share partition may be "initializing" before the persister is asked again."""
+    serves_streams_protocol: bool = True
+    """Whether streams groups are served (``group.coordinator.rebalance.protocols`` names "streams")."""
+    group_streams_max_size: int = 2_147_483_647
+    group_streams_session_timeout_ms: int = 45_000
+    group_streams_min_session_timeout_ms: int = 45_000
+    group_streams_max_session_timeout_ms: int = 60_000
+    group_streams_heartbeat_interval_ms: int = 5_000
+    group_streams_min_heartbeat_interval_ms: int = 5_000
+    group_streams_max_heartbeat_interval_ms: int = 15_000
+    group_streams_assignment_interval_ms: int = 1_000
+    group_streams_min_assignment_interval_ms: int = 0
+    group_streams_max_assignment_interval_ms: int = 15_000
+    group_streams_initial_rebalance_delay_ms: int = 3_000
+    group_streams_num_standby_replicas: int = 0
+    group_streams_max_standby_replicas: int = 2
+    group_streams_task_offset_interval_ms: int = 60_000
+    group_streams_min_task_offset_interval_ms: int = 15_000
+    group_streams_acceptable_recovery_lag: int = 10_000
+    group_streams_rack_aware_assignment_tags: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from odradek.protocol.common.steps import Steps
+from odradek.protocol.errors import KafkaError
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.records.compression import CompressionType
 
@@ -24,6 +25,7 @@ from .records import CoordinatorRecord
 
 if TYPE_CHECKING:
     from .share.group import ShareGroups
+    from .share.state_turns import StateTurns
 
 GroupShard = CoordinatorShard[GroupCore, GroupEffects]
 
@@ -50,6 +52,7 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
         """The topics that groups subscribe to."""
         self.memory = GroupMemory()
         self.counts = GroupCounts()
+        self._state_turns: StateTurns | None = None
         super().__init__(
             OFFSETS_TOPIC,
             config.offsets_topic_num_partitions,
@@ -88,6 +91,13 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
             for core in cores:
                 yield
                 share_topics_changed(core.groups, names)
+        cores = [shard.core for shard in self._shards.values() if shard.core.groups.streams]
+        if cores:
+            from .streams.lifecycle import topics_changed as streams_topics_changed
+
+            for core in cores:
+                yield
+                streams_topics_changed(core.groups, names)
 
     def topics_deleted(self, topics: set[str]) -> Steps[None]:
         """Deletes the offsets of deleted topics, in steps (``OffsetMetadataManager.onPartitionsDeleted``)."""
@@ -118,6 +128,21 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
     def change_share_groups(self, group_id: str, change: "Callable[[ShareGroups, GroupEffects], None]") -> None:
         """Makes a change of a share group that no client waits for, such as after an answer of the persister."""
         self.write(group_id, self._clock_ms(), lambda core, effects: change(core.groups, effects), _ignore, _ignore)
+
+    @property
+    def state_turns(self) -> "StateTurns":
+        """The order of the requests about the state of each share group. Made when it is first needed."""
+        if self._state_turns is None:
+            from .share.state_turns import StateTurns
+
+            self._state_turns = StateTurns(self._timers, self._serves)
+        return self._state_turns
+
+    def _serves(self, group_id: str) -> bool:
+        try:
+            return self.shard_of(group_id).state is ShardState.ACTIVE
+        except KafkaError:
+            return False
 
     @property
     def timers(self) -> Timers:

@@ -42,8 +42,28 @@ SHARE_GROUP_KEYS = (
     "group.share.max.assignment.interval.ms",
     "group.share.initialize.retry.interval.ms",
 )
+STREAMS_GROUP_KEYS = (
+    "group.streams.max.size",
+    "group.streams.session.timeout.ms",
+    "group.streams.min.session.timeout.ms",
+    "group.streams.max.session.timeout.ms",
+    "group.streams.heartbeat.interval.ms",
+    "group.streams.min.heartbeat.interval.ms",
+    "group.streams.max.heartbeat.interval.ms",
+    "group.streams.assignment.interval.ms",
+    "group.streams.min.assignment.interval.ms",
+    "group.streams.max.assignment.interval.ms",
+    "group.streams.initial.rebalance.delay.ms",
+    "group.streams.num.standby.replicas",
+    "group.streams.max.standby.replicas",
+    "group.streams.task.offset.interval.ms",
+    "group.streams.min.task.offset.interval.ms",
+    "group.streams.acceptable.recovery.lag",
+)
 SHARE_ASSIGNORS = ("simple", "org.apache.kafka.coordinator.group.assignor.SimpleAssignor")
 """Names in group.share.assignors of the only assignor of share groups."""
+STREAMS_ASSIGNORS = ("sticky",)
+"""Names in group.streams.assignors of the only assignor of streams groups."""
 ASSIGNORS = {
     "uniform": "uniform",
     "range": "range",
@@ -67,6 +87,7 @@ def group_settings(config: ServerConfig, image: MetadataImage) -> GroupCoordinat
     ``image`` has the partition count of the topic, if it exists.
     """
     _check_share_assignors(config.get_list("group.share.assignors"))
+    _check_streams_assignors(config.get_list("group.streams.assignors"))
     settings: dict[str, Any] = {
         "group_min_session_timeout_ms": config.get_int("group.min.session.timeout.ms"),
         "group_max_session_timeout_ms": config.get_int("group.max.session.timeout.ms"),
@@ -77,7 +98,12 @@ def group_settings(config: ServerConfig, image: MetadataImage) -> GroupCoordinat
         "serves_consumer_protocol": "consumer" in config.get_list("group.coordinator.rebalance.protocols"),
         "group_consumer_assignors": assignor_names(config.get_list("group.consumer.assignors")),
         "group_consumer_migration_policy": config.get_string("group.consumer.migration.policy").lower(),
-        **{key.replace(".", "_"): config.get_int(key) for key in CONSUMER_GROUP_KEYS + SHARE_GROUP_KEYS},
+        **{
+            key.replace(".", "_"): config.get_int(key)
+            for key in CONSUMER_GROUP_KEYS + SHARE_GROUP_KEYS + STREAMS_GROUP_KEYS
+        },
+        "serves_streams_protocol": "streams" in config.get_list("group.coordinator.rebalance.protocols"),
+        "group_streams_rack_aware_assignment_tags": tuple(config.get_list("group.streams.rack.aware.assignment.tags")),
         "offset_metadata_max_bytes": config.get_int("offset.metadata.max.bytes"),
         "offsets_commit_timeout_ms": config.get_int("offsets.commit.timeout.ms"),
         "offsets_retention_ms": config.get_int("offsets.retention.minutes") * 60_000,
@@ -95,6 +121,13 @@ def _check_share_assignors(configured: Iterable[str]) -> None:
     unknown = [name for name in configured if name not in SHARE_ASSIGNORS]
     if unknown:
         raise ConfigError(f"group.share.assignors: {unknown[0]} is not a known assignor; simple is")
+
+
+def _check_streams_assignors(configured: Iterable[str]) -> None:
+    """Raises ConfigError for an unknown assignor of streams groups."""
+    unknown = [name for name in configured if name not in STREAMS_ASSIGNORS]
+    if unknown:
+        raise ConfigError(f"group.streams.assignors: {unknown[0]} is not a known assignor; sticky is")
 
 
 def _compression_codec(number: int) -> int:

@@ -8,8 +8,7 @@ Stable classic group has the content of its last record. Source: ``GroupCoordina
 
 from collections.abc import Callable, Mapping
 
-from odradek.protocol.errors import ErrorCode, ProtocolError
-from odradek.protocol.internal_records.coordinator_serde import record_type_of
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -35,6 +34,10 @@ from .effects import (
     MemberExpired,
     ShareSessionExpired,
     ShareTargetDue,
+    StreamsDelayOver,
+    StreamsRebalanceDue,
+    StreamsSessionExpired,
+    StreamsTargetDue,
     SyncDue,
     TimerEvent,
 )
@@ -42,8 +45,7 @@ from .memory import GroupMemory
 from .modern.topics import GroupTopics, no_topics
 from .offsets.expiration import Expiration
 from .offsets.store import OffsetStore
-from .records import SHARE_GROUP_TYPES, CoordinatorRecord, decode_record
-from .unserved import UnservedGroup, UnservedRecord, is_unserved, read_record
+from .records import SHARE_GROUP_TYPES, STREAMS_GROUP_TYPES, CoordinatorRecord, decode_record
 
 # The modules of consumer groups are imported when the first such group appears: a broker without one starts faster.
 
@@ -83,8 +85,6 @@ class GroupCore:
     def load(self, key: bytes | None, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
         """Replays a stored record. A record of an unknown type is skipped. Raises ProtocolError."""
         record = decode_record(key, value)
-        if record is None and key is not None and is_unserved(record_type := record_type_of(key)):
-            record = read_record(record_type, key, value)
         if record is not None:
             self.replay(record, offset, producer_id, now_ms)
 
@@ -110,10 +110,12 @@ class GroupCore:
                 self.groups.stored[key.group] = value
                 # The group may have been of another kind until now.
                 self.groups.consumer.pop(key.group, None)
-                self.groups.unserved.pop(key.group, None)
+                self.groups.streams.pop(key.group, None)
                 self.groups.share.pop(key.group, None)
-        elif isinstance(record, UnservedRecord):
-            self._replay_unserved(record)
+        elif key.API_KEY in STREAMS_GROUP_TYPES:
+            from .streams.replay import replay as replay_streams
+
+            replay_streams(self.groups, key, value)
         elif key.API_KEY in SHARE_GROUP_TYPES:
             from .share.replay import replay as replay_share
 
@@ -122,24 +124,6 @@ class GroupCore:
             from .consumer.replay import replay
 
             replay(self.groups, key, value)
-
-    def _replay_unserved(self, record: UnservedRecord) -> None:
-        """Replays a record of a streams group. Raises ProtocolError if the id belongs to another kind of group."""
-        group_id = record.group_id
-        group = self.groups.unserved.get(group_id)
-        if record.is_tombstone:
-            if group is not None:
-                group.replay(record)
-                if record.forgets_group:
-                    del self.groups.unserved[group_id]
-            return
-        if group is None:
-            # A streams group may have the id of a group that only has offsets.
-            if group_id in self.groups.consumer or group_id in self.groups.stored or group_id in self.groups.share:
-                raise ProtocolError(f"Group {group_id!r} is not a streams group")
-            self.groups.classic.pop(group_id, None)
-            group = self.groups.unserved[group_id] = UnservedGroup(group_id)
-        group.replay(record)
 
     def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
         """Replays the marker of a transaction: its pending offsets take effect or are dropped."""
@@ -165,6 +149,10 @@ class GroupCore:
             from .share.lifecycle import begin_sessions as begin_share_sessions
 
             begin_share_sessions(groups, effects)
+        if groups.streams:
+            from .streams.lifecycle import begin_sessions as begin_streams_sessions
+
+            begin_streams_sessions(groups, effects)
         effects.set_timer(SetTimer(EXPIRATION_KEY, config.offsets_retention_check_interval_ms, ExpirationDue()))
 
     def on_unloaded(self, effects: GroupEffects) -> None:
@@ -212,6 +200,10 @@ class GroupCore:
                 from .share.lifecycle import handle_timer as handle_share_timer
 
                 handle_share_timer(self.groups, event, effects)
+            case StreamsSessionExpired() | StreamsRebalanceDue() | StreamsDelayOver() | StreamsTargetDue():
+                from .streams.lifecycle import handle_timer as handle_streams_timer
+
+                handle_streams_timer(self.groups, event, effects)
             case _:  # of a consumer group
                 from .consumer.lifecycle import handle_timer
 

@@ -14,11 +14,11 @@ from .classic.records import group_tombstone
 from .core import GroupCore
 from .effects import GroupEffects
 from .records import CoordinatorRecord
-from .unserved import STREAMS_TYPE
 
 CLASSIC_TYPE = "classic"
 CONSUMER_TYPE = "consumer"
 SHARE_TYPE = "share"
+STREAMS_TYPE = "streams"
 GROUP_ID_NOT_FOUND_SINCE = 6
 MEMBERS_A_STEP = 64
 GROUPS_A_STEP = 128
@@ -96,8 +96,8 @@ def list_groups(
             listed.append(_listed(share_group.group_id, SHARE_TYPE, share_group.state, SHARE_TYPE))
         if number % GROUPS_A_STEP == 0:
             yield
-    unserved = list(core.groups.unserved.values()) if not types or STREAMS_TYPE in types else []
-    for number, streams_group in enumerate(unserved, 1):
+    streams = list(core.groups.streams.values()) if not types or STREAMS_TYPE in types else []
+    for number, streams_group in enumerate(streams, 1):
         if not states or streams_group.state.lower() in states:
             listed.append(_listed(streams_group.group_id, STREAMS_TYPE, streams_group.state, STREAMS_TYPE))
         if number % GROUPS_A_STEP == 0:
@@ -133,9 +133,12 @@ def delete_group(core: GroupCore, group_id: str, effects: GroupEffects) -> bool:
 
 
 def _tombstones_of(core: GroupCore, group_id: str) -> list[CoordinatorRecord]:
-    """Returns the records that delete a group of any served kind, without its offsets."""
-    if group_id in core.groups.unserved:
-        return core.groups.unserved[group_id].tombstones()
+    """Returns the records that delete a group of any kind, without its offsets."""
+    streams_group = core.groups.streams.get(group_id)
+    if streams_group is not None:
+        from .streams.records import group_tombstones as streams_group_tombstones
+
+        return streams_group_tombstones(streams_group)
     share_group = core.groups.share.get(group_id)
     if share_group is not None:
         from .share.records import group_tombstones as share_group_tombstones
@@ -155,7 +158,7 @@ def _validate_delete(core: GroupCore, group_id: str) -> None:
         if consumer_group.members:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
         return
-    other = core.groups.share.get(group_id) or core.groups.unserved.get(group_id)
+    other = core.groups.share.get(group_id) or core.groups.streams.get(group_id)
     if other is not None:
         if other.members:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)

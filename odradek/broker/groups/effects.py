@@ -113,6 +113,34 @@ class ShareTargetDue(NamedTuple):
     group_id: str
 
 
+class StreamsSessionExpired(NamedTuple):
+    """The session of a member of a streams group has ended."""
+
+    group_id: str
+    member_id: str
+
+
+class StreamsRebalanceDue(NamedTuple):
+    """A member of a streams group has not given up tasks within its rebalance timeout in ``member_epoch``."""
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+
+
+class StreamsDelayOver(NamedTuple):
+    """A new streams group has waited for more members (``group.streams.initial.rebalance.delay.ms``)."""
+
+    group_id: str
+
+
+class StreamsTargetDue(NamedTuple):
+    """The next steps of computing a large streams group's target assignment are due."""
+
+    group_id: str
+
+
+StreamsGroupTimerEvent = StreamsSessionExpired | StreamsRebalanceDue | StreamsDelayOver | StreamsTargetDue
 ConsumerGroupTimerEvent = ConsumerSessionExpired | ConsumerRebalanceDue | ConsumerJoinDue | ConsumerSyncDue
 TimerEvent = (
     MemberExpired
@@ -125,6 +153,7 @@ TimerEvent = (
     | TargetAssignmentDue
     | ShareSessionExpired
     | ShareTargetDue
+    | StreamsGroupTimerEvent
 )
 
 
@@ -171,6 +200,26 @@ def share_session_key(group_id: str, member_id: str) -> TimerKey:
 def share_target_key(group_id: str) -> TimerKey:
     """The key of the event that computes a large share group's target assignment."""
     return ("share-target", group_id)
+
+
+def streams_session_key(group_id: str, member_id: str) -> TimerKey:
+    """The key of the session timer of a member of a streams group."""
+    return ("streams-session", group_id, member_id)
+
+
+def streams_rebalance_key(group_id: str, member_id: str) -> TimerKey:
+    """The key of the timer of a member of a streams group that has tasks to give up."""
+    return ("streams-rebalance", group_id, member_id)
+
+
+def streams_delay_key(group_id: str) -> TimerKey:
+    """The key of the timer of a new streams group that waits for more members."""
+    return ("streams-delay", group_id)
+
+
+def streams_target_key(group_id: str) -> TimerKey:
+    """The key of the event that computes a large streams group's target assignment."""
+    return ("streams-target", group_id)
 
 
 def regular_expressions_key(group_id: str) -> TimerKey:

@@ -5,7 +5,7 @@ Versions written are those of Kafka 4.4.0: OffsetCommitValue 4 (1 if the commit 
 GroupMetadataValue 3. Source: ``GroupCoordinatorRecordHelpers``, ``GroupCoordinatorRecordSerde``.
 
 Types of consumer groups (3 to 8 and 16) are made in :mod:`.consumer.records`, those of share groups (10 to 15) in
-:mod:`.share.records`. Those of streams groups (17 to 23) stay in the log untouched and are skipped here.
+:mod:`.share.records`, those of streams groups (17 and 19 to 23) in :mod:`.streams.records`.
 """
 
 from collections.abc import Generator
@@ -52,6 +52,18 @@ from odradek.protocol.messages.group_records import (
     ShareGroupTargetAssignmentMemberValue,
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
+    StreamsGroupCurrentMemberAssignmentKey,
+    StreamsGroupCurrentMemberAssignmentValue,
+    StreamsGroupMemberMetadataKey,
+    StreamsGroupMemberMetadataValue,
+    StreamsGroupMetadataKey,
+    StreamsGroupMetadataValue,
+    StreamsGroupTargetAssignmentMemberKey,
+    StreamsGroupTargetAssignmentMemberValue,
+    StreamsGroupTargetAssignmentMetadataKey,
+    StreamsGroupTargetAssignmentMetadataValue,
+    StreamsGroupTopologyKey,
+    StreamsGroupTopologyValue,
 )
 
 GROUP_METADATA_VALUE_VERSION = 3
@@ -93,17 +105,33 @@ ShareGroupValue = (
     | ShareGroupCurrentMemberAssignmentValue
     | ShareGroupStatePartitionMetadataValue
 )
-CoordinatorKey = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey | ShareGroupKey
-CoordinatorValue = OffsetCommitValue | GroupMetadataValue | ConsumerGroupValue | ShareGroupValue
-
-_SERVED_TYPES = frozenset(
-    record_type for record_type in CoordinatorRecordType if not record_type.name.startswith("STREAMS_GROUP")
+StreamsGroupKey = (
+    StreamsGroupMetadataKey
+    | StreamsGroupMemberMetadataKey
+    | StreamsGroupTargetAssignmentMetadataKey
+    | StreamsGroupTargetAssignmentMemberKey
+    | StreamsGroupCurrentMemberAssignmentKey
+    | StreamsGroupTopologyKey
 )
-"""Record types of classic groups, consumer groups, share groups and committed offsets."""
+StreamsGroupValue = (
+    StreamsGroupMetadataValue
+    | StreamsGroupMemberMetadataValue
+    | StreamsGroupTargetAssignmentMetadataValue
+    | StreamsGroupTargetAssignmentMemberValue
+    | StreamsGroupCurrentMemberAssignmentValue
+    | StreamsGroupTopologyValue
+)
+CoordinatorKey = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey | ShareGroupKey | StreamsGroupKey
+CoordinatorValue = OffsetCommitValue | GroupMetadataValue | ConsumerGroupValue | ShareGroupValue | StreamsGroupValue
+
 SHARE_GROUP_TYPES = range(
     CoordinatorRecordType.SHARE_GROUP_MEMBER_METADATA, CoordinatorRecordType.SHARE_GROUP_STATE_PARTITION_METADATA + 1
 )
 """Record types of share groups."""
+STREAMS_GROUP_TYPES = frozenset(
+    record_type for record_type in CoordinatorRecordType if record_type.name.startswith("STREAMS_GROUP")
+)
+"""Record types of streams groups."""
 
 
 class CoordinatorRecord:
@@ -152,7 +180,7 @@ RecordsInSteps = Generator[list[CoordinatorRecord], None, list[CoordinatorRecord
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord | None:
-    """Reads a stored record. Returns None for records of streams groups, and for unknown types.
+    """Reads a stored record. Returns None for a record of an unknown type.
 
     Raises ProtocolError if the bytes are broken, if two members of a classic group have the same group.instance.id, or
     if the version of the value is unknown. Kafka refuses to load such a partition too: skipping the record could lose
@@ -163,8 +191,6 @@ def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord |
     except UnknownRecordError:
         return None
     record_type = decoded_key.API_KEY
-    if record_type not in _SERVED_TYPES:
-        return None
     if isinstance(decoded_key, LegacyOffsetCommitKey):
         decoded_key = offset_commit_key(decoded_key)
     if value is None:

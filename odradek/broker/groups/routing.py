@@ -29,12 +29,15 @@ def join_group(
         if request.group_id in core.groups.share:
             joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
             return
-        unserved = core.groups.unserved.get(request.group_id)
-        if unserved is not None:
-            if not unserved.may_become_classic:
+        streams_group = core.groups.streams.get(request.group_id)
+        if streams_group is not None:
+            if streams_group.members:
                 joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
                 return
-            replaced = unserved.tombstones()
+            # It has no members: it becomes a classic group.
+            from .streams.records import group_tombstones as streams_group_tombstones
+
+            replaced = streams_group_tombstones(streams_group)
         consumer_group = core.groups.consumer.get(request.group_id)
         if consumer_group is not None:
             if consumer_group.members:

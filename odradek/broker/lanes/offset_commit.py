@@ -167,7 +167,7 @@ class OffsetCommitLane:
         check = validate_commit(consumer_group, request.member_id, epoch, self._route.version)
         if check is not None:
             for index in indexes:
-                check(known.topic.topic_id, index)
+                check(known.topic.name, known.topic.topic_id, index)
         return None
 
     def _may_commit(self, connection: Connection, known: KnownCommit) -> bool:

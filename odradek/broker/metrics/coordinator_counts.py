@@ -16,6 +16,8 @@ class GroupCounts:
     """New epochs of consumer groups (KIP-848)."""
     share_rebalances: int = 0
     """New epochs of share groups (KIP-932)."""
+    streams_rebalances: int = 0
+    """New epochs of streams groups (KIP-1071)."""
     offset_commits: int = 0
     """Committed offsets, one for each partition."""
     offset_deletions: int = 0

@@ -38,6 +38,7 @@ class CoordinatorActivity:
                 groups.consumer_rebalances,
             ),
             ("share_group_rebalance", "New epochs of share groups (KIP-932).", groups.share_rebalances),
+            ("streams_group_rebalance", "New epochs of streams groups (KIP-1071).", groups.streams_rebalances),
             ("offset_commit", "Offsets that were committed.", groups.offset_commits),
             ("offset_deletion", "Committed offsets that clients have deleted.", groups.offset_deletions),
             ("offset_expiration", "Committed offsets that have expired.", groups.offset_expirations),
@@ -61,6 +62,7 @@ COUNTED_A_PIECE = 1024
 """Groups, or transactional ids, that are counted at a time."""
 CLASSIC_STATES = ("PreparingRebalance", "CompletingRebalance", "Stable", "Empty", "Dead")
 SHARE_STATES = ("Empty", "Stable", "Dead")
+STREAMS_STATES = ("Empty", "NotReady", "Assigning", "Reconciling", "Stable", "Dead")
 CONSUMER_STATES = ("Empty", "Assigning", "Reconciling", "Stable", "Dead")
 TRANSACTION_STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
 UNSETTLED_STATES = frozenset(("Ongoing", "PrepareCommit", "PrepareAbort"))
@@ -79,6 +81,7 @@ class CoordinatorSources(NamedTuple):
     classic_states: Callable[[], Iterator[str]]
     consumer_states: Callable[[], Iterator[str]]
     share_states: Callable[[], Iterator[str]]
+    streams_states: Callable[[], Iterator[str]]
     transactions: Callable[[], Iterator[TransactionSeen]]
 
 
@@ -107,7 +110,13 @@ class CoordinatorMetrics:
             share[state] += 1
             if number % COUNTED_A_PIECE == 0:
                 yield _group_count(())
-        yield _group_count((("classic", classic.total()), ("consumer", consumer.total()), ("share", share.total())))
+        streams: Counter[str] = Counter()
+        for number, state in enumerate(self._sources.streams_states(), 1):
+            streams[state] += 1
+            if number % COUNTED_A_PIECE == 0:
+                yield _group_count(())
+        kinds = {"classic": classic, "consumer": consumer, "share": share, "streams": streams}
+        yield _group_count([(kind, states.total()) for kind, states in kinds.items()])
         for state in CLASSIC_STATES:
             name = f"kafka_coordinator_group_groupmetadatamanager_numgroups{state.lower()}"
             yield GaugeMetricFamily(name, f"Classic groups in the state {state}.", classic[state])
@@ -120,6 +129,11 @@ class CoordinatorMetrics:
             "kafka_server_group_coordinator_metrics_share_group_count",
             "Share groups (KIP-932) by state.",
             [(state.lower(), share[state]) for state in SHARE_STATES],
+        )
+        yield _by_state(
+            "kafka_server_group_coordinator_metrics_streams_group_count",
+            "Streams groups (KIP-1071) by state.",
+            [(state.lower(), streams[state]) for state in STREAMS_STATES],
         )
         yield from self._transaction_pieces()
 

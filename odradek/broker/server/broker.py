@@ -27,11 +27,13 @@ from ..timers.slices import Slices
 from ..transactions.coordinator import TransactionCoordinator
 from ..transactions.stalled_clients import StalledClients
 from .access import AccessRules
+from .client_telemetry import ClientTelemetry
 from .coordinators import Coordinators
 from .dynamic_configs import DynamicConfigs
 from .sharing import ShareGroupsSide
 
 if TYPE_CHECKING:
+    from ..groups.streams.internal_topics import InternalTopics
     from ..metadata.image.token_hmacs import TokenHmacs
     from ..metrics.topic_meters import TopicMeters
     from ..security.authorization.standard_authorizer import StandardAuthorizer
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from ..share_state.coordinator import ShareCoordinator
     from ..share_state.partition_ends import PartitionEnds
     from ..share_state.persister import Persister
+    from ..telemetry.telemetry import Telemetry
 
 
 @holder(kw_only=True)
@@ -70,6 +73,7 @@ class Broker:
     fetch_sessions: FetchSessionCache
     record_work: RecordWork
     sharing: ShareGroupsSide
+    client_telemetry: ClientTelemetry
     security_protocols: Mapping[str, str]
     fetch_max_bytes: int
     fetch_check_crcs: bool
@@ -100,6 +104,11 @@ class Broker:
         return self.sharing.share_partitions
 
     @property
+    def telemetry(self) -> "Telemetry":
+        """The clients that push their metrics. Made at the first use."""
+        return self.client_telemetry.telemetry
+
+    @property
     def share_coordinator(self) -> "ShareCoordinator":
         """The coordinator of the state of share partitions. Made at the first use."""
         return self.coordinators.share
@@ -113,6 +122,11 @@ class Broker:
     def persister(self) -> "Persister":
         """Stores and reads the state of share partitions. Made at the first use."""
         return self.coordinators.persister
+
+    @property
+    def internal_topics(self) -> "InternalTopics":
+        """Creates the internal topics of streams groups. Made at the first use."""
+        return self.coordinators.internal_topics
 
     @property
     def authorizer(self) -> "StandardAuthorizer | None":

@@ -7,7 +7,7 @@ coordinator is made when its topic has records, or at the first request for it. 
 """
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.common.steps import Steps
@@ -35,6 +35,7 @@ from .share_state import ShareStateParts
 
 if TYPE_CHECKING:
     from ..groups.rebalance_watch import RebalanceWatch
+    from ..groups.streams.internal_topics import InternalTopics
     from ..metrics.topic_meters import TopicMeters
     from ..network.node_client import NodeSecurity
     from ..share_state.coordinator import ShareCoordinator
@@ -67,19 +68,19 @@ class Coordinators:
         the total time of stalls of the broker, in ms. ``inter_broker``: the security settings of connections to other
         brokers; None without other brokers. ``topic_meters`` count what coordinators append; None without metrics.
         """
-        image = metadata.image
         self._metadata = metadata
         self._partitions = partitions
         self._timers = timers
         self._slices = slices
         self._clock_ms = clock_ms
         self._rebalance_watch: RebalanceWatch | None = None
+        self._make_internal_topics = cache(partial(_internal_topics, topic_creator, clock_ms))
         self._topic_meters = topic_meters
         self.peers = _peers(config, metadata, inter_broker)
         opened = partial(self._open_log, SHARE_STATE_TOPIC)
         self._share_state = ShareStateParts(config, metadata, timers, clock_ms, opened, topic_creator, inter_broker)
         self.groups = GroupCoordinator(
-            group_settings(config, image),
+            group_settings(config, metadata.image),
             timers,
             clock_ms,
             random_uuid_text,
@@ -88,7 +89,7 @@ class Coordinators:
             lambda group_id: metadata.image.config_of(ResourceType.GROUP, group_id),
         )
         self.transactions = TransactionCoordinator(
-            transaction_settings(config, image),
+            transaction_settings(config, metadata.image),
             MarkerWriter(
                 partitions,
                 self.groups,
@@ -125,6 +126,11 @@ class Coordinators:
     def partition_ends(self) -> "PartitionEnds":
         """The ends of partitions, here or at other leaders."""
         return self._share_state.partition_ends(self._partitions)
+
+    @property
+    def internal_topics(self) -> "InternalTopics":
+        """Creates the internal topics of streams groups. Made at the first use."""
+        return self._make_internal_topics()
 
     def _make_share_if_stored(self) -> None:
         """Makes the share coordinator once a partition of its topic has files."""
@@ -235,6 +241,12 @@ class Coordinators:
         if self.peers is not None:
             self.peers.close()
         self._share_state.close()
+
+
+def _internal_topics(creator: TopicCreator, clock_ms: Callable[[], int]) -> "InternalTopics":
+    from ..groups.streams.internal_topics import InternalTopics
+
+    return InternalTopics(creator, clock_ms)
 
 
 def _peers(

@@ -104,6 +104,7 @@ class BrokerMetadataPublisher:
         """Drops and reconfigures topics according to the change."""
         broker, hosting = self._broker, self._hosting
         yield from broker.access.changed(image, delta)
+        broker.client_telemetry.changed(delta)
         if delta.changed_client_quotas:
             self._limits.update(image.client_quotas, delta.changed_client_quotas)
         for topic in delta.deleted_topics.values():

@@ -19,6 +19,7 @@ from ..coordinator.shard import Core, ShardState
 from ..dispatch.metering import Metering
 from ..metadata.publisher.published import PublishedMetadata
 from ..metrics.cleaner_state import CleanerState
+from ..metrics.client_metrics import ClientMetricsShown
 from ..metrics.connection_metrics import Connected, ConnectionMetrics, ListenerConnections
 from ..metrics.coordinator_metrics import CoordinatorActivity, CoordinatorMetrics, CoordinatorSources, TransactionSeen
 from ..metrics.endpoint import MetricsEndpoint, host_and_port
@@ -100,6 +101,7 @@ class BrokerMetrics:
             connection_metrics(broker),
             coordinator_metrics(broker, clock_ms),
             ShareMetrics(broker.sharing.sources),
+            ClientMetricsShown(broker.client_telemetry.sources, clock_ms),
             quota_metrics(broker, limits),
             *of_role,
             replica_metrics(broker.partitions, hosting),
@@ -194,6 +196,10 @@ def coordinator_metrics(broker: Broker, clock_ms: Callable[[], int]) -> JoinedSo
         for core in _loaded(broker.group_coordinator):
             yield from (group.state for group in list(core.groups.share.values()))
 
+    def streams_states() -> Iterator[str]:
+        for core in _loaded(broker.group_coordinator):
+            yield from (group.state for group in list(core.groups.streams.values()))
+
     def transactions() -> Iterator[TransactionSeen]:
         for core in _loaded(broker.transaction_coordinator):
             for transaction in list(core.transactions.values()):
@@ -212,7 +218,9 @@ def coordinator_metrics(broker: Broker, clock_ms: Callable[[], int]) -> JoinedSo
         return partition.open_log if partition.copy is None else partition.copy
 
     return JoinedSources(
-        CoordinatorMetrics(CoordinatorSources(classic_states, consumer_states, share_states, transactions), clock_ms),
+        CoordinatorMetrics(
+            CoordinatorSources(classic_states, consumer_states, share_states, streams_states, transactions), clock_ms
+        ),
         CoordinatorActivity(broker.group_coordinator.counts, broker.transaction_coordinator.counts),
         LagMetrics(LagSources(committed, log_of, clock_ms)),
     )

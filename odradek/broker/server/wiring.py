@@ -35,6 +35,7 @@ from ..transactions.stalled_clients import StalledClients
 from .access import access_of
 from .broker import Broker
 from .client_limits import ClientLimits
+from .client_telemetry import ClientTelemetry
 from .coordinators import Coordinators
 from .dynamic_configs import DynamicConfigs
 from .metadata_publisher import BrokerMetadataPublisher, log_config, move_throttle
@@ -80,13 +81,13 @@ def wire(
     metrics = metrics_of(config, metadata)
     waiting = None if metrics is None else metrics.waiting
     topic_meters = None if metrics is None else metrics.topics
-    connections = connections_for(
-        config,
-        shares.connections,
-        timers.now_ms,
-        waiting,
-        lambda connection_id: sharing.connection_closed(connection_id),  # noqa: PLW0108 - made below
-    )
+    client_telemetry = ClientTelemetry(config, metadata, clock_ms)
+
+    def connection_closed(connection_id: int) -> None:
+        sharing.connection_closed(connection_id)  # made below
+        client_telemetry.connection_closed(connection_id)
+
+    connections = connections_for(config, shares.connections, timers.now_ms, waiting, connection_closed)
     patient = PatientTimers(timer_loop, lambda: Unread(connections).is_drained, stalls.note_turn, suspended_ms)
     configs = DynamicConfigs(config, metadata.image, metadata.node_id, connections.quotas)
     for end in (stalls.stop, patient.close, timers.close, slices.close, metadata.turns.close):
@@ -180,6 +181,7 @@ def wire(
         ),
         record_work=record_work,
         sharing=sharing,
+        client_telemetry=client_telemetry,
         security_protocols={listener.name: listener.protocol for listener in config.listeners},
         fetch_max_bytes=config.get_int("fetch.max.bytes"),
         fetch_check_crcs=config.get_boolean("odradek.fetch.check.crcs"),

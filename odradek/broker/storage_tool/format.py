@@ -34,7 +34,6 @@ from ..metadata.image.features import (
     KRAFT_VERSION,
     METADATA_VERSION,
     SUPPORTED_FEATURES,
-    UNSERVED_FEATURES,
     default_features,
     feature_records,
     no_way_back,
@@ -206,11 +205,6 @@ def _levels(release_version: str | None, features: tuple[str, ...], *, is_dynami
 
 
 def _check_feature(name: str, level: int, release_version: str | None, *, is_dynamic: bool) -> None:
-    if name in UNSERVED_FEATURES:
-        raise click.ClickException(
-            f"{name} is not supported by Odradek yet: clients that see it finalised rely on it. A Kafka that takes the"
-            " directory over can raise it by kafka-features.sh."
-        )
     if name not in SUPPORTED_FEATURES:
         supported = ", ".join(sorted(SUPPORTED_FEATURES))
         raise click.ClickException(f"Unsupported feature: {name}. Supported features are: {supported}")

@@ -64,10 +64,17 @@ class BrokerThread:
         finally:
             self._end_loop()
 
-    def exchange(self, new_server: Callable[[], BrokerServer], between: Callable[[], None]) -> None:
-        """Ends the broker as a crash does, calls ``between``, and starts another one on the same loop."""
+    def exchange(
+        self,
+        new_server: Callable[[], BrokerServer],
+        before: Callable[[BrokerServer], None],
+        between: Callable[[], None],
+    ) -> None:
+        """Ends the broker as a crash does, calls ``between``, and starts another one on the same loop. ``before`` gets
+        the broker that is about to end."""
 
         async def exchange() -> None:
+            before(self.server)
             await self.server.crash()
             between()
             self.server = new_server()

@@ -36,6 +36,7 @@ from .clock import AdvanceableClock
 from .config_values import ConfigValue, loaded, texts
 from .files import FullDisk
 from .forked import no_fork, watch
+from .former_groups import FormerGroups
 from .upkeep import apply_retention, compact
 
 HOST = "127.0.0.1"
@@ -72,6 +73,7 @@ class InProcessBroker(Inspection):
         self.log_dir = Path(directory) / "logs"
         """The log directory (``log.dirs``)."""
         self.faults = Faults()
+        self._former_groups = FormerGroups()
         """Injects faults into the requests of clients: errors, delays, broken connections."""
         self._clock = AdvanceableClock()
         self.recorder = Recorder(self._clock.clock_ms)
@@ -201,7 +203,7 @@ class InProcessBroker(Inspection):
             running.resume(lambda server: server.broker.connections.abort_all())
             self._running = None
             with no_fork():
-                running.exchange(lambda: self._server(self._config()), self._forget_data)
+                running.exchange(lambda: self._server(self._config()), self._remember_groups, self._forget_data)
                 self._keep_ports(running.server)
             self._running = running
 
@@ -291,11 +293,15 @@ class InProcessBroker(Inspection):
 
     def _intercept(self, api_key: int, handle: Handler) -> Handler:
         """Wraps a handler with faults, then with the recorder: recordings have the answers that faults have changed."""
-        return self.recorder.intercept(api_key, self.faults.intercept(api_key, handle))
+        served = self._former_groups.intercept(api_key, handle)
+        return self.recorder.intercept(api_key, self.faults.intercept(api_key, served))
 
     def _is_intercepting(self) -> bool:
         """Whether a fault or a recording needs the messages of requests."""
         return self.faults.are_set or self.recorder.is_recording
+
+    def _remember_groups(self, server: BrokerServer) -> None:
+        self._former_groups.remember(server.broker.group_coordinator)
 
     def _forget_data(self) -> None:
         """Moves the data aside and removes it on a thread: a disk may take 30 ms for it, and the next broker need not

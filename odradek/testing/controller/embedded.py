@@ -18,9 +18,11 @@ from odradek.broker.metadata.image.features import (
     GROUP_VERSION,
     LATEST_GROUP_VERSION,
     LATEST_SHARE_VERSION,
+    LATEST_STREAMS_VERSION,
     LATEST_TRANSACTION_VERSION,
     METADATA_VERSION,
     SHARE_VERSION,
+    STREAMS_VERSION,
     TRANSACTION_VERSION,
 )
 from odradek.broker.metadata.image.image import MetadataImage
@@ -47,6 +49,7 @@ FEATURES: Mapping[str, int] = {
     METADATA_VERSION: BOOTSTRAP_METADATA_VERSION,
     GROUP_VERSION: LATEST_GROUP_VERSION,
     SHARE_VERSION: LATEST_SHARE_VERSION,
+    STREAMS_VERSION: LATEST_STREAMS_VERSION,
     TRANSACTION_VERSION: LATEST_TRANSACTION_VERSION,
 }
 """The feature levels of a new cluster. Eligible leader replicas (KIP-966) are left out: leaders come from ISRs only."""

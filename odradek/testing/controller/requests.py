@@ -1,4 +1,4 @@
-"""The controller's handler of each API (:data:`ANSWERED`).
+"""The controller's handler of each API (:data:`SERVED`).
 
 Shell. Owns: the table. Never does: deciding, sockets. Invariant: ApiVersions announces the APIs of the table and those
 that are answered in an Envelope. Source: ControllerApis.
@@ -47,7 +47,7 @@ async def answer_api_versions(controller: ActiveController, request: ApiVersions
     """ApiVersions: the versions of the APIs that are answered directly or in an Envelope."""
     kind = ApiVersionsResponse.ApiVersion
     return ApiVersionsResponse(
-        api_keys=[kind(key, *api(key).stable_versions) for key in sorted({*ANSWERED, *IN_ENVELOPES})]
+        api_keys=[kind(key, *api(key).stable_versions) for key in sorted({*SERVED, *IN_ENVELOPES})]
     )
 
 
@@ -159,7 +159,7 @@ async def answer_assignments(
     return await controller.change(lambda image: assign_replicas(image, request))
 
 
-ANSWERED: Mapping[int, Handler] = {
+SERVED: Mapping[int, Handler] = {
     ApiKey.API_VERSIONS: answer_api_versions,
     ApiKey.FETCH: answer_fetch,
     ApiKey.FETCH_SNAPSHOT: answer_fetch_snapshot,

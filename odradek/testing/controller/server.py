@@ -14,7 +14,7 @@ from odradek.protocol.codec.header import decode_request_header, encode_response
 from odradek.protocol.errors import KafkaError, ProtocolError
 
 from .active_controller import ActiveController
-from .requests import ANSWERED
+from .requests import SERVED
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class ControllerServer:
         """Serves one request; returns the response frame in parts. Raises ProtocolError, KafkaError."""
         header, position = decode_request_header(frame)
         api_key, version = header.request_api_key, header.request_api_version
-        handle = ANSWERED.get(api_key)
+        handle = SERVED.get(api_key)
         description = api(api_key)
         lowest, highest = description.stable_versions
         if handle is None or not lowest <= version <= highest:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from odradek.broker.dispatch.served import ANNOUNCED, Handler, served_versions
+from odradek.broker.dispatch.served import SERVED, Handler, served_versions
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode
 
@@ -224,9 +224,9 @@ def _keys(apis: Apis) -> list[int]:
 
 
 def _key(one: str | int) -> int:
-    names = {api(key).name: int(key) for key in sorted(ANNOUNCED)}
+    names = {api(key).name: int(key) for key in sorted(SERVED)}
     key = names.get(one) if isinstance(one, str) else one
-    if key is None or key not in ANNOUNCED:
+    if key is None or key not in SERVED:
         near = difflib.get_close_matches(str(one), names)
         raise ValueError(f"{one!r} is not an API of this broker{_did_you_mean(near)}")
     return key

@@ -138,6 +138,7 @@ TOPICS: list[dict[str, str]] = [
     {"internal.segment.bytes": "100"},
     {"unknown.key": "1"},
     {"cleanup.policy": "compact,delete"},
+    {"cleanup.policy": "compact,delete,compact"},
     {"cleanup.policy": ""},
     {"cleanup.policy": "compress"},
     {"retention.ms": "-2"},
@@ -222,6 +223,12 @@ METRICS: list[dict[str, str]] = [
     {"match": "client=a"},
     {"match": "client_id"},
     {"match": "client_id=["},
+    {"match": "client_id="},
+    {"match": "client_id=a="},
+    {"match": "client_id=a=b"},
+    {"match": "=a"},
+    {"metrics": "a,b,a"},
+    {"metrics": "a,,b"},
     {"metric": "a"},
 ]
 

@@ -99,6 +99,11 @@ EFFECTS: dict[str, tuple[str, Callable[[BrokerServer], object], object]] = {
         "lost.",
     ),
     "group.consumer.assignment.interval.ms": ("77", assignment_interval, 77),
+    "group.streams.assignment.interval.ms": (
+        "79",
+        lambda server: server.broker.group_coordinator.config.group_streams_assignment_interval_ms,
+        79,
+    ),
     "group.share.assignment.interval.ms": (
         "78",
         lambda server: server.broker.group_coordinator.config.group_share_assignment_interval_ms,
@@ -160,7 +165,7 @@ DYNAMIC |= set(dynamic_only_keys())
 REFUSED = {key for key in DYNAMIC if key in READ_AT_START or is_security(key)}
 """Keys that are read only at the start, or not served."""
 IDLE = DYNAMIC - REFUSED - EFFECTS.keys()
-"""Keys of parts that this broker does not have: threads, tiered storage, share groups, replication."""
+"""Keys of parts that this broker does not have: threads, tiered storage, replication."""
 
 
 async def cleaner_looks(server: BrokerServer) -> None:

@@ -31,6 +31,13 @@ def problems(text: str = "", overrides: list[str] | None = None, environ: dict[s
     return str(refused.value)
 
 
+def test_telemetry_needs_an_endpoint_that_shows_it() -> None:
+    with pytest.raises(ConfigError, match=r"needs odradek\.metrics\.listener"):
+        ServerConfig.load(None, ["odradek.telemetry.enable=true"], {})
+    both = ["odradek.telemetry.enable=true", "odradek.metrics.listener=127.0.0.1:0"]
+    assert ServerConfig.load(None, both, {}).get_boolean("odradek.telemetry.enable")
+
+
 def test_nothing_set_gives_the_defaults_of_kafka_and_ours() -> None:
     config = ServerConfig.load()
     assert config["log.segment.bytes"] == 1 << 30

@@ -231,7 +231,7 @@ def _stored(record_type: int, key: Message, value: Message | None) -> tuple[byte
 def test_the_ids_of_share_and_streams_groups_are_kept_for_them() -> None:
     """A consumer group can't take the id of a stored share or streams group, and ListGroups shows their types.
 
-    tests/door/test_unserved_groups.py compares this with a real Kafka.
+    tests/door/test_share_and_streams_groups.py compares this with a real Kafka.
     """
     harness = Harness()
     _append(harness, *_stored(11, ShareGroupMetadataKey("share"), ShareGroupMetadataValue(epoch=1)))
@@ -243,7 +243,7 @@ def test_the_ids_of_share_and_streams_groups_are_kept_for_them() -> None:
     listed = harness.ask("a", ApiKey.LIST_GROUPS, 5, messages.ListGroupsRequest()).groups
     assert {(one.group_id, one.group_type, one.group_state) for one in listed} == {
         ("share", "share", "Empty"),
-        ("streams", "streams", "Assigning"),
+        ("streams", "streams", "NotReady"),
     }
     protocol = messages.JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
     for group in ("share", "streams"):
@@ -264,7 +264,7 @@ def test_the_ids_of_share_and_streams_groups_are_kept_for_them() -> None:
     deleted = harness.ask("a", ApiKey.DELETE_GROUPS, 2, messages.DeleteGroupsRequest(["streams"]))
     assert deleted.results[0].error_code == ErrorCode.NONE
     harness.start()
-    assert harness.core.groups.unserved == {}
+    assert harness.core.groups.streams == {}
 
 
 def test_a_consumer_group_under_the_id_of_a_share_group_is_not_loaded_as_in_kafka() -> None:

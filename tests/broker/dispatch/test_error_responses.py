@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from odradek.broker.dispatch.error_responses import error_response
-from odradek.broker.dispatch.served import ANNOUNCED, served_versions
+from odradek.broker.dispatch.served import SERVED, served_versions
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.apis.table import message
 from odradek.protocol.codec import Message, decode, encode
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
-from odradek.protocol.messages.quorum import UnregisterBrokerResponse
+from odradek.protocol.messages.quorum import UnregisterBrokerResponse, UnregisterControllerResponse
 from odradek.protocol.messages.security import (
     AlterUserScramCredentialsResponse,
     CreateAclsRequest,
@@ -34,7 +34,7 @@ ACL_ENUMS = (
 
 
 def served() -> Iterator[tuple[int, int]]:
-    for api_key in sorted(ANNOUNCED):
+    for api_key in sorted(SERVED):
         lowest, highest = served_versions(api_key)
         yield from ((api_key, version) for version in range(lowest, highest + 1))
 
@@ -102,7 +102,10 @@ def in_order(response: Message) -> Message:
     elif isinstance(response, AlterUserScramCredentialsResponse):
         users = {result.user: result for result in response.results}  # in Kafka a set of names
         response.results = [users[name] for name in sorted(users)]
-    elif isinstance(response, UnregisterBrokerResponse) and response.error_message == TEXT_OF_THE_EXCEPTION:
+    elif (
+        isinstance(response, UnregisterBrokerResponse | UnregisterControllerResponse)
+        and response.error_message == TEXT_OF_THE_EXCEPTION
+    ):
         response.error_message = ErrorCode.UNKNOWN_SERVER_ERROR.message  # Kafka shows its client any exception here
     return response
 

@@ -61,7 +61,7 @@ def written(service: MetadataService) -> list[Message]:
 def test_fresh_directory_is_formatted_registered_and_fenced_again(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
         epoch = service.image.brokers[1].epoch
-        assert epoch == 7, "behind LeaderChange, five features and one config"
+        assert epoch == 8, "behind LeaderChange, six features and one config"
         broker = service.image.brokers[1]
         assert (broker.epoch, broker.fenced, broker.endpoints) == (epoch, False, {"PLAINTEXT": ENDPOINT})
         assert service.finalized_features() == {
@@ -69,6 +69,7 @@ def test_fresh_directory_is_formatted_registered_and_fenced_again(tmp_path: Path
             "eligible.leader.replicas.version": 1,
             "group.version": 1,
             "share.version": 2,
+            "streams.version": 1,
             "transaction.version": 2,
             "kraft.version": 1,
         }
@@ -92,7 +93,7 @@ def test_fresh_directory_is_formatted_registered_and_fenced_again(tmp_path: Path
 
 def test_levels_in_the_first_checkpoint_are_written_into_the_log(tmp_path: Path) -> None:
     """Kafka 4.4 formats so. It starts only on a log that has the levels itself."""
-    levels = {"metadata.version": 33, "streams.version": 1, "group.version": 1}
+    levels = {"metadata.version": 33, "later.version": 1, "group.version": 1}
     checkpoint = tmp_path / METADATA / "00000000000000000000-0000000000.checkpoint"
     checkpoint.parent.mkdir()
     checkpoint.write_bytes(bootstrap_snapshot(feature_records(levels), NOW_MS))
@@ -315,13 +316,13 @@ def test_directory_with_a_snapshot_and_no_log_before_it(tmp_path: Path) -> None:
 
 def test_directory_that_kafkas_own_tool_formatted_begins_as_it_was_told(tmp_path: Path) -> None:
     user = UserScramCredentialRecord("u", 1, b"salt", b"stored", b"server", 4096)
-    told: list[Message] = [FeatureLevelRecord("metadata.version", 25), FeatureLevelRecord("streams.version", 1), user]
+    told: list[Message] = [FeatureLevelRecord("metadata.version", 25), FeatureLevelRecord("later.version", 1), user]
     records = [Record(index, NOW_MS, None, encode_record(message, 0), []) for index, message in enumerate(told)]
     (tmp_path / "bootstrap.checkpoint").write_bytes(encode_batch(records, partition_leader_epoch=0))
     with open_service(tmp_path) as service:
-        assert service.image.features == {"metadata.version": 25, "streams.version": 1}
+        assert service.image.features == {"metadata.version": 25, "later.version": 1}
         assert service.image.scram_credentials == {("u", 1): ScramCredential(b"salt", b"stored", b"server", 4096)}
-        assert "streams.version" not in service.finalized_features(), "what is not served is not promised"
+        assert "later.version" not in service.finalized_features(), "what is not served is not promised"
 
 
 def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:

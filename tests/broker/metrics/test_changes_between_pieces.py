@@ -25,13 +25,14 @@ def test_groups_offsets_and_transactions_come_and_go_between_pieces() -> None:
     group = SimpleNamespace(state="Stable")
     transaction = SimpleNamespace(state=SimpleNamespace(label="Ongoing"), start_timestamp_ms=0)
     groups: dict[str, Any] = {f"group-{number}": group for number in range(MANY)}
-    consumer_groups, share_groups, transactions = dict(groups), dict(groups), dict.fromkeys(groups, transaction)
+    others: list[dict[str, Any]] = [dict(groups) for _ in range(3)]
+    transactions = dict.fromkeys(groups, transaction)
     store = OffsetStore()
     for number in range(4):
         for topic in range(4):
             for partition in range(LOOKED_AT_A_PIECE):
                 store.put(f"group-{number}", f"topic-{topic}", partition, OffsetCommitValue(), partition)
-    groups_of_core = SimpleNamespace(classic=groups, consumer=consumer_groups, share=share_groups)
+    groups_of_core = SimpleNamespace(classic=groups, consumer=others[0], share=others[1], streams=others[2])
     core = SimpleNamespace(groups=groups_of_core, offsets=store, transactions=transactions)
     broker: Any = SimpleNamespace(
         group_coordinator=coordinator(core, GroupCounts()),
@@ -40,7 +41,7 @@ def test_groups_offsets_and_transactions_come_and_go_between_pieces() -> None:
     )
     pieces = 0
     for pieces, _ in enumerate(coordinator_metrics(broker, lambda: NOW_MS).pieces(), 1):
-        tables = ((groups, group), (consumer_groups, group), (share_groups, group), (transactions, transaction))
+        tables = [(groups, group), *((other, group) for other in others), (transactions, transaction)]
         for table, value in tables:
             table[f"new-{pieces}"] = value
             table.pop(f"group-{pieces}", None)

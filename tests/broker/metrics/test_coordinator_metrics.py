@@ -9,11 +9,13 @@ from prometheus_client import generate_latest
 from odradek.broker.groups.classic.group import GroupState
 from odradek.broker.groups.consumer.group import ConsumerGroupState
 from odradek.broker.groups.share.group import ShareGroupState
+from odradek.broker.groups.streams.group import StreamsGroupState
 from odradek.broker.metrics.coordinator_metrics import (
     CLASSIC_STATES,
     CONSUMER_STATES,
     COUNTED_A_PIECE,
     SHARE_STATES,
+    STREAMS_STATES,
     TRANSACTION_STATES,
     UNSETTLED_STATES,
     CoordinatorMetrics,
@@ -31,9 +33,8 @@ PATIENCE_S = 60
 GROUPS = "kafka_server_group_coordinator_metrics_group_count"
 CLASSIC = "kafka_coordinator_group_groupmetadatamanager_numgroups"
 CONSUMER = "kafka_server_group_coordinator_metrics_consumer_group_count"
-
-
 SHARE = "kafka_server_group_coordinator_metrics_share_group_count"
+STREAMS = "kafka_server_group_coordinator_metrics_streams_group_count"
 
 
 def metrics_of(
@@ -41,9 +42,14 @@ def metrics_of(
     consumer: Sequence[str] = (),
     transactions: Sequence[TransactionSeen] = (),
     share: Sequence[str] = (),
+    streams: Sequence[str] = (),
 ) -> CoordinatorMetrics:
     sources = CoordinatorSources(
-        lambda: iter(classic), lambda: iter(consumer), lambda: iter(share), lambda: iter(transactions)
+        lambda: iter(classic),
+        lambda: iter(consumer),
+        lambda: iter(share),
+        lambda: iter(streams),
+        lambda: iter(transactions),
     )
     return CoordinatorMetrics(sources, lambda: 100_000)
 
@@ -52,6 +58,7 @@ def test_states_are_those_of_the_coordinators() -> None:
     assert set(CLASSIC_STATES) == set(GroupState)
     assert set(CONSUMER_STATES) == set(ConsumerGroupState)
     assert set(SHARE_STATES) == set(ShareGroupState)
+    assert set(STREAMS_STATES) == set(StreamsGroupState)
     assert set(TRANSACTION_STATES) == {state.label for state in set(TransactionState) - NEVER_STORED}
     assert {label for label in TRANSACTION_STATES if not BY_LABEL[label].is_settled} == UNSETTLED_STATES
 
@@ -62,7 +69,7 @@ def test_states_and_the_oldest_transaction() -> None:
         TransactionSeen("PrepareAbort", 70_000),
         TransactionSeen("CompleteCommit", 1_000),
     ]
-    metrics = metrics_of(["Stable", "Stable", "Empty"], ["Assigning"], seen, ["Empty", "Stable", "Stable"])
+    metrics = metrics_of(["Stable", "Stable", "Empty"], ["Assigning"], seen, ["Empty", "Stable"], ["NotReady"])
     samples = samples_in(b"".join(encoded(metrics, generate_latest)).decode())
     assert {key: value for key, value in samples.items() if value} == {
         (GROUPS, "classic"): 3,
@@ -70,9 +77,11 @@ def test_states_and_the_oldest_transaction() -> None:
         (f"{CLASSIC}stable",): 2,
         (f"{CLASSIC}empty",): 1,
         (CONSUMER, "assigning"): 1,
-        (GROUPS, "share"): 3,
+        (GROUPS, "share"): 2,
         (SHARE, "empty"): 1,
-        (SHARE, "stable"): 2,
+        (SHARE, "stable"): 1,
+        (GROUPS, "streams"): 1,
+        (STREAMS, "notready"): 1,
         ("odradek_transactional_ids", "Ongoing"): 1,
         ("odradek_transactional_ids", "PrepareAbort"): 1,
         ("odradek_transactional_ids", "CompleteCommit"): 1,

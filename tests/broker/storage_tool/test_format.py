@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from odradek.broker.metadata.image.features import UNSERVED_FEATURES, default_features
+from odradek.broker.metadata.image.features import default_features
 from odradek.broker.storage_tool.format import format_directories, random_uuid
 from odradek.broker.storage_tool.formatting import BOOTSTRAP, FIRST_CHECKPOINT
 from odradek.broker.storage_tool.info import info
@@ -109,8 +109,7 @@ def test_the_files_are_those_that_kafka_writes(tmp_path: Path, quorum: str) -> N
         configuration(directory, f"controller.quorum.{quorum}")
     assert format_directories(["-c", str(ours / "server.properties"), "-t", CLUSTER, *options]) == 0
     java_or_skip()
-    left_out = [word for name in UNSERVED_FEATURES for word in ("-f", f"{name}=0")]
-    command = ["format", "-t", CLUSTER, "-c", str(kafkas / "server.properties"), *options, *left_out]
+    command = ["format", "-t", CLUSTER, "-c", str(kafkas / "server.properties"), *options]
     formatted = run_class("kafka.tools.StorageTool", *command)
     assert formatted.returncode == 0, formatted.stdout + formatted.stderr
     assert files_in(ours) == files_in(kafkas)
@@ -139,7 +138,7 @@ REFUSALS = {
     ("--initial-controllers", "1@h:1:AAECAwQFBgcICQoLDA0ODw,2@h:1:AAECAwQFBgcICQoLDA0ODw"): "this node alone",
     ("-s", "-r", "9"): "Unknown metadata.version '9'. Supported metadata.version are: 3.3-IV3, 3.4-IV0",
     ("-s", "-f", "nosuch=1"): "Unsupported feature: nosuch.",
-    ("-s", "-f", "streams.version=1"): "not supported by Odradek yet",
+    ("-s", "-f", "streams.version=2"): "0 to 1 are supported",
     ("-s", "-f", "share.version"): "Can't parse feature=level string",
     ("-s", "-f", "kraft.version=0"): "kraft.version is 1 with --standalone",
     ("-s", "-f", "eligible.leader.replicas.version=2"): "0 to 1 are supported",

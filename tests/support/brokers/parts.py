@@ -7,6 +7,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.fetch.session import FetchSessionCache
 from odradek.broker.groups.coordinator import GroupCoordinator
+from odradek.broker.groups.streams.internal_topics import InternalTopics
 from odradek.broker.metadata.controller.auto_topic_creation import AutoTopicCreation
 from odradek.broker.metadata.controller.controller import Controller
 from odradek.broker.metadata.controller.producer_ids import ProducerIds
@@ -39,6 +40,7 @@ class PartialBroker:
     own_metadata: MetadataService
     controller: Controller
     auto_topic_creation: TopicCreator
+    internal_topics: InternalTopics
     producer_ids: ProducerIdSource
     partitions: Partitions
     group_coordinator: GroupCoordinator

@@ -47,7 +47,9 @@ def kafka_dump(*arguments: str | Path) -> Dumped:
     java, *options = java_arguments()
     utf8 = ["-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8"]  # the second since Java 18, the first before
     command = [java, *utf8, *options, KAFKA_TOOL, *map(str, arguments)]
-    result = subprocess.run(command, capture_output=True, timeout=300, check=False)  # bytes: the text mode would replace carriage returns
+    result = subprocess.run(
+        command, capture_output=True, timeout=300, check=False
+    )  # bytes: the text mode would replace carriage returns
     return Dumped(result.returncode, split_lines(result.stdout.decode()), split_lines(result.stderr.decode()))
 
 

@@ -20,12 +20,15 @@ def messages(
     flag = 0 if append_time is None else 0x08
     if codec is CompressionType.NONE:
         return b"".join(
-            encode_message(magic, flag, record.offset, record.timestamp if append_time is None else append_time, *record[2:4])
+            encode_message(
+                magic, flag, record.offset, record.timestamp if append_time is None else append_time, *record[2:4]
+            )
             for record in records
         )
     first = records[0].offset if magic else 0
     inner = b"".join(
-        encode_message(magic, 0, record.offset - first, record.timestamp, record.key, record.value) for record in records
+        encode_message(magic, 0, record.offset - first, record.timestamp, record.key, record.value)
+        for record in records
     )
     newest = max(record.timestamp for record in records) if append_time is None else append_time
     return encode_message(magic, codec | flag, records[-1].offset, newest, None, _compressed(magic, codec, inner))

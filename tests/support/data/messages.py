@@ -99,7 +99,9 @@ class MessageGenerator:
             return self._primitive(kind)
         structure = spec.layout(version).structures[kind]
         if field.is_tagged(version) and self._rng.random() < 0.2:
-            return getattr(message_cls, kind)()  # a structure of defaults, which may differ from the field's own default
+            return getattr(
+                message_cls, kind
+            )()  # a structure of defaults, which may differ from the field's own default
         return self._structure(spec, message_cls, getattr(message_cls, kind), structure, version, depth + 1)
 
     def _primitive(self, kind: str) -> Any:

@@ -14,7 +14,12 @@ from collections.abc import Callable, Sequence
 
 from odradek.protocol.codec import encode
 from odradek.protocol.messages import group_records, message_class, metadata_records
-from odradek.protocol.messages.group_records import ConsumerProtocolSubscription, GroupMetadataValue, OffsetCommitKey
+from odradek.protocol.messages.group_records import (
+    ConsumerProtocolSubscription,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    StreamsGroupTopologyValue,
+)
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
 from support.data.messages import MessageGenerator
@@ -101,6 +106,14 @@ def _group_value(cls: type[Message], generator: MessageGenerator, rng: random.Ra
     if hasattr(value, "topic_partitions") and rng.random() < 0.7:
         for topic in value.topic_partitions:
             topic.topic_id = rng.choice((b"t" * 16, b"u" * 16))
+    if isinstance(value, StreamsGroupTopologyValue):
+        for each in value.subtopologies:
+            if rng.random() < 0.7:
+                each.subtopology_id, each.source_topics = "0", rng.sample(TOPICS, rng.randrange(3))
+    for roles in ("active_tasks", "standby_tasks", "warmup_tasks", "active_tasks_pending_revocation"):
+        for tasks in getattr(value, roles, ()):
+            if rng.random() < 0.7:
+                tasks.subtopology_id, tasks.partitions = "0", [rng.choice(INT32S)]
     if hasattr(value, "member_epoch") and rng.random() < 0.7:
         value.member_epoch = rng.choice((-1, 0, 1, 2))
     return _versioned(version, value)

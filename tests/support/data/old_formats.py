@@ -57,7 +57,9 @@ def stored(topic: str) -> list[Record]:
 
 def _single(number: int, codec: str) -> Record:
     key = None if number % 11 == 3 else f"key-{number % 9}".encode()
-    value = None if number % 13 == 5 else b"" if number % 17 == 4 else f"{codec}-{number}-".encode() + b"x" * (number % 40)
+    value = (
+        None if number % 13 == 5 else b"" if number % 17 == 4 else f"{codec}-{number}-".encode() + b"x" * (number % 40)
+    )
     return Record(number, START_MS + number * 1000 - (5000 if number % 7 == 2 else 0), key, value, [])
 
 

@@ -15,16 +15,19 @@ from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.groups.core import GroupCore
 from odradek.broker.groups.modern.topics import GroupTopics
 from odradek.broker.groups.records import CoordinatorRecord, decode_record
-from odradek.broker.metadata.image.features import GROUP_VERSION, SHARE_VERSION
+from odradek.broker.groups.streams.internal_topics import InternalTopics
+from odradek.broker.metadata.image.features import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION
 from odradek.broker.metadata.image.image import Endpoint, MetadataImage, PartitionImage, TopicImage
 from odradek.broker.timers.timers import Timer
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import iterate_headers, stamp
 from odradek.protocol.records.record import iterate_records
 from support.brokers.parts import CalledForTopics, ImageOnly, PartialBroker
 
 from .memory_persister import MemoryPersister
+from .memory_topic_creator import MemoryTopicCreator
 
 START_MS = 1_000_000
 
@@ -174,18 +177,20 @@ def decoded_records(batches: list[bytes]) -> Iterator[CoordinatorRecord]:
 
 def image_with_topics(topics: dict[str, tuple[bytes, int]]) -> MetadataImage:
     """``topics``: name -> topic id and number of partitions."""
-    image = MetadataImage(features={GROUP_VERSION: 1, SHARE_VERSION: 1})
+    image = MetadataImage(features={GROUP_VERSION: 1, SHARE_VERSION: 1, STREAMS_VERSION: 1})
     for name, (topic_id, count) in topics.items():
-        partitions = {
-            index: PartitionImage(
-                replicas=(1,), directories=(bytes(16),), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0
-            )
-            for index in range(count)
-        }
-        topic = TopicImage(name, topic_id, partitions)
+        topic = topic_image(name, topic_id, count)
         image.topics_by_name[name] = topic
         image.topics_by_id[topic_id] = topic
     return image
+
+
+def topic_image(name: str, topic_id: bytes, count: int) -> TopicImage:
+    """A topic with ``count`` partitions on one broker."""
+    partition = PartitionImage(
+        replicas=(1,), directories=(bytes(16),), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0
+    )
+    return TopicImage(name, topic_id, dict.fromkeys(range(count), partition))
 
 
 @dataclass
@@ -203,6 +208,10 @@ class Harness:
         self.answers: list[tuple[str, Any]] = []
         self.image = image_with_topics(self.topics)
         self.persister = MemoryPersister()
+        self.creator = MemoryTopicCreator(self._put_missing_topic)
+        self.group_configs: dict[str, dict[str, str]] = {}
+        """The configs that groups have themselves, by group id."""
+        self._topics = 0
         self.ends: dict[tuple[str, int], int | ErrorCode] = {}
         self._uuids = 0
         self._life = 0
@@ -219,11 +228,13 @@ class Harness:
             self._new_uuid,
             lambda _: None,
             GroupTopics(lambda: self.image),
+            lambda group_id: self.group_configs.get(group_id, {}),
         )
         self.broker = PartialBroker(
             group_coordinator=self.coordinator,
             metadata=ImageOnly(self.image),
             auto_topic_creation=CalledForTopics(),
+            internal_topics=InternalTopics(self.creator, lambda: self.timers.now_ms),
             persister=self.persister,
             partition_ends=KnownEnds(self.ends),
         )
@@ -232,6 +243,27 @@ class Harness:
     def _new_uuid(self) -> str:
         self._uuids += 1
         return str(self._uuids)
+
+    def put_topic(self, name: str, count: int) -> None:
+        """Creates a topic, or gives one that exists ``count`` partitions."""
+        known = self.image.topics_by_name.get(name)
+        self._topics += 1
+        topic = topic_image(name, self._topics.to_bytes(16) if known is None else known.topic_id, count)
+        self.image.topics_by_name[name] = self.image.topics_by_id[topic.topic_id] = topic
+        self.image.last_offset += 1
+        run_to_end(self.coordinator.topics_changed({name}, known is None))
+
+    def _put_missing_topic(self, name: str, count: int) -> None:
+        if name not in self.image.topics_by_name:
+            self.put_topic(name, count)
+
+    def delete_topic(self, name: str) -> None:
+        """Deletes a topic, and the offsets of groups in it."""
+        topic = self.image.topics_by_name.pop(name)
+        del self.image.topics_by_id[topic.topic_id]
+        self.image.last_offset += 1
+        run_to_end(self.coordinator.topics_deleted({name}))
+        run_to_end(self.coordinator.topics_changed({name}, False))
 
     @property
     def core(self) -> Any:
@@ -317,11 +349,10 @@ def hard_state(core: GroupCore) -> dict[str, Any]:
         for group_id, value in core.groups.stored.items()
     }
     consumer_groups = {group_id: group.snapshot() for group_id, group in core.groups.consumer.items()}
-    unserved = {group_id: set(group.keys) for group_id, group in core.groups.unserved.items()}
     return {
         "groups": groups,
         "consumer_groups": consumer_groups,
         "share_groups": {group_id: group.snapshot() for group_id, group in core.groups.share.items()},
-        "unserved_groups": unserved,
+        "streams_groups": {group_id: group.snapshot() for group_id, group in core.groups.streams.items()},
         "offsets": core.offsets.snapshot(),
     }

@@ -3,16 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from odradek.broker.share_state.persister import (
-    UNINITIALISED_OFFSET,
-    UNKNOWN_COUNT,
-    Done,
-    ReadState,
-    SharePartitionKey,
-    StateBatch,
-    StateSummary,
-)
+from odradek.broker.share_state.persister import UNINITIALISED_OFFSET, UNKNOWN_COUNT, Done, ReadState, StateSummary
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_records.share_batches import StateBatch
+from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 
 
 @dataclass

@@ -9,7 +9,7 @@ A controller takes about 3 s to start, and 130 MB. Sessions are short, so that a
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 from odradek.broker.server.random_ids import random_uuid
 from odradek.storage.files.files import Files
@@ -32,8 +32,6 @@ FIRST_SNAPSHOT = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoin
 """The same file since Kafka 4.4."""
 _snapshots: dict[tuple[str, ...], bytes] = {}
 """Release and options of `storage format` -> the bootstrap snapshot that Kafka's tool wrote for them."""
-FEATURES = {"streams.version": 0}
-"""The level that disables a feature that this broker does not serve yet."""
 MEMBER = {
     "process.roles": "broker",
     "controller.listener.names": "CONTROLLER",
@@ -118,7 +116,6 @@ class RealMember(RealKafka):
             dynamic_quorum=False,
             node_id=node_id,
             heap="160m",
-            features=FEATURES,
         )
         self._voters = voters
 
@@ -149,7 +146,7 @@ class RealControllers:
         count: int = 1,
         configs: Mapping[str, str] | None = None,
         *,
-        features: Mapping[str, int] = FEATURES,
+        features: Mapping[str, int] = MappingProxyType({}),
         door: Callable[[int], int] = lambda port: port,
         format_options: Sequence[str] = (),
         version: str = KAFKA_VERSION,

@@ -12,7 +12,7 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
-from odradek.broker.dispatch.served import ANNOUNCED, served_versions
+from odradek.broker.dispatch.served import SERVED, served_versions
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec import Message, decode
 from odradek.protocol.codec.header import encode_request, response_header_version
@@ -62,7 +62,7 @@ def request_with_items(api_key: int) -> Message:
     return max(found, key=lambda request: len(repr(request)))
 
 
-@pytest.mark.parametrize("api_key", sorted(ANNOUNCED), ids=lambda key: ApiKey(key).name)
+@pytest.mark.parametrize("api_key", sorted(SERVED), ids=lambda key: ApiKey(key).name)
 def test_every_api_can_fail(kafka: InProcessBroker, api_key: int) -> None:
     version = served_versions(api_key)[1]
     with kafka.faults.fail(api_key, "KAFKA_STORAGE_ERROR") as fault:

@@ -113,7 +113,7 @@ def _group_of(
     group = groups.consumer.get(group_id)
     if group is not None:
         return group
-    if group_id in groups.unserved or group_id in groups.share:
+    if group_id in groups.streams or group_id in groups.share:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
     classic = groups.classic.get(group_id)
     if classic is None or classic.state is GroupState.DEAD:

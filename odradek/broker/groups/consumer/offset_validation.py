@@ -21,8 +21,8 @@ MEMBER_EPOCHS_SINCE = 9
 TRANSACTIONAL_MEMBER_EPOCHS_SINCE = 6
 """The first version of TxnOffsetCommit whose clients know STALE_MEMBER_EPOCH."""
 
-PartitionValidator = Callable[[TopicId, int], None]
-"""Raises KafkaError for a partition that the member may not commit."""
+PartitionValidator = Callable[[str, TopicId, int], None]
+"""Raises KafkaError for a partition that the member may not commit, by the topic's name and id and its index."""
 
 
 def validate_commit(
@@ -55,7 +55,7 @@ def _by_epoch(member: ConsumerGroupMember, member_epoch: int, error: ErrorCode) 
     if member_epoch > member.member_epoch:
         raise KafkaError(error)
 
-    def validate(topic_id: TopicId, partition: int) -> None:
+    def validate(_: str, topic_id: TopicId, partition: int) -> None:
         assigned_in = member.assignment_epoch(topic_id, partition)
         if assigned_in is None or member_epoch < assigned_in:
             raise KafkaError(error)

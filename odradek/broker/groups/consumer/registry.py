@@ -17,10 +17,10 @@ from ..config import GroupCoordinatorConfig
 from ..memory import GroupMemory
 from ..modern.topics import GroupTopics
 from ..records import CoordinatorRecord, RecordsInSteps
-from ..unserved import UnservedGroup
 
 if TYPE_CHECKING:  # a start without consumer groups does not load what serves them
     from ..share.group import ShareAssignmentComputation, ShareGroup
+    from ..streams.group import StreamsAssignmentComputation, StreamsGroup
     from .group import ConsumerGroup
 
 
@@ -42,7 +42,7 @@ ms at most."""
 
 
 class GroupRegistry:
-    """Groups by id: an id is in one of ``classic``, ``consumer``, ``share`` and ``unserved``."""
+    """Groups by id: an id is in one of ``classic``, ``consumer``, ``share`` and ``streams``."""
 
     __slots__ = (
         "assigning",
@@ -50,6 +50,7 @@ class GroupRegistry:
         "config",
         "consumer",
         "counts",
+        "delayed",
         "group_configs",
         "inline_size",
         "memory",
@@ -58,8 +59,9 @@ class GroupRegistry:
         "share",
         "sharing",
         "stored",
+        "streaming",
+        "streams",
         "topics",
-        "unserved",
     )
 
     def __init__(
@@ -92,18 +94,25 @@ class GroupRegistry:
         """The target assignments of large consumer groups that are being computed."""
         self.stored: dict[str, GroupMetadataValue] = {}
         """The last record of each classic group."""
-        self.unserved: dict[str, UnservedGroup] = {}
-        """Streams groups, whose records a Kafka has written to the log."""
         self.share: dict[str, ShareGroup] = {}
         self.sharing: dict[str, ShareAssignmentComputation] = {}
         """The target assignments of large share groups that are being computed."""
+        self.streams: dict[str, StreamsGroup] = {}
+        self.streaming: dict[str, StreamsAssignmentComputation] = {}
+        """The target assignments of large streams groups that are being computed."""
+        self.delayed: dict[str, int] = {}
+        """The new streams groups that wait for more members, and until when: wall clock, ms."""
 
     def is_known(self, group_id: str) -> bool:
         """Whether a group of any kind has the id."""
         return (
-            group_id in self.classic or group_id in self.consumer or group_id in self.share or group_id in self.unserved
+            group_id in self.classic or group_id in self.consumer or group_id in self.share or group_id in self.streams
         )
 
     def is_taken(self, group_id: str) -> bool:
         """Whether the id belongs to a group that is not a share group, so that no share group may have it."""
         return group_id in self.stored or (self.is_known(group_id) and group_id not in self.share)
+
+    def is_stored_otherwise(self, group_id: str) -> bool:
+        """Whether a group that is not a streams group has records of its own under the id: not only offsets."""
+        return group_id in self.stored or group_id in self.consumer or group_id in self.share

@@ -44,7 +44,7 @@ def replay(groups: GroupRegistry, key: Any, value: Any) -> None:
     if group is None:
         if value is None:
             return
-        if key.group_id in groups.stored or key.group_id in groups.unserved or key.group_id in groups.share:
+        if key.group_id in groups.stored or key.group_id in groups.streams or key.group_id in groups.share:
             raise ProtocolError(f"Group {key.group_id!r} is not a consumer group")
         group = ConsumerGroup(key.group_id, groups.memory)
         groups.consumer[key.group_id] = group

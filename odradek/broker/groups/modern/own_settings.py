@@ -16,6 +16,13 @@ def own_value(configs: Mapping[str, str], key: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
+def own_list(configs: Mapping[str, str], key: str) -> tuple[str, ...] | None:
+    """Returns the value of a key of lists in a group's configs; None if it has none, or an invalid one."""
+    text = configs.get(key)
+    value = None if text is None else served_value(group_keys()[key], text)
+    return value if isinstance(value, tuple) else None
+
+
 def within(own: int, lowest: int, highest: int) -> int:
     """Limits a group's own value to the coordinator's present bounds."""
     return min(max(own, lowest), highest)

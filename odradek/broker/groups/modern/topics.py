@@ -1,4 +1,4 @@
-"""The topics that consumer groups may subscribe to: names, ids, partitions, racks, and when topics were last created.
+"""The topics that groups may read: names, ids, partitions, racks, and when topics were last created.
 
 Owns: the cache of the hashes of topics. Never does: I/O, changing the metadata. Source: ``CoordinatorMetadataImage``,
 ``GroupMetadataManager.onMetadataUpdate``.
@@ -56,6 +56,11 @@ class GroupTopics:
         """The number of partitions of a topic, or -1 if it does not exist."""
         topic = self._image().topics_by_id.get(topic_id)
         return -1 if topic is None else len(topic.partitions)
+
+    def partition_count_of(self, name: str) -> int | None:
+        """The number of partitions of the topic of a name, or None if it does not exist."""
+        topic = self._image().topics_by_name.get(name)
+        return None if topic is None else len(topic.partitions)
 
     @property
     def has_racks(self) -> bool:

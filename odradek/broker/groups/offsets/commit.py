@@ -17,11 +17,11 @@ from odradek.protocol.messages.groups import (
 
 from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
 from ..effects import GroupEffects
-from ..unserved import UnservedGroup
 from .store import GroupsAndOffsets, offset_commit_record, offset_tombstone
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup
+    from ..streams.group import StreamsGroup
 
 GROUP_ID_NOT_FOUND_SINCE = 9
 NO_RETENTION = -1
@@ -61,7 +61,7 @@ def commit_offsets(
         responses = []
         for partition in topic.partitions:
             if validate_partition is not None:
-                validate_partition(topic.topic_id, partition.partition_index)
+                validate_partition(topic.name, topic.topic_id, partition.partition_index)
             metadata = partition.committed_metadata or ""
             error = ErrorCode.NONE
             if len(metadata) > max_metadata:
@@ -96,7 +96,7 @@ def commit_offsets(
 
 def _validate_commit(
     core: GroupsAndOffsets, request: OffsetCommitRequest, api_version: int, effects: GroupEffects
-) -> Callable[[bytes, int], None] | None:
+) -> Callable[[str, bytes, int], None] | None:
     """Returns a check for each partition, or None if none is needed. Raises KafkaError."""
     group = core.groups.classic.get(request.group_id)
     generation_id = request.generation_id_or_member_epoch
@@ -108,9 +108,11 @@ def _validate_commit(
             return validate_commit(consumer_group, request.member_id, generation_id, api_version)
         if request.group_id in core.groups.share:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
-        if request.group_id in core.groups.unserved:
-            validate_unserved(core.groups.unserved[request.group_id], generation_id)
-            return None
+        streams_group = core.groups.streams.get(request.group_id)
+        if streams_group is not None:
+            from ..streams.offset_validation import validate_commit as validate_streams_commit
+
+            return validate_streams_commit(streams_group, request.member_id, generation_id, api_version)
         if generation_id < 0:
             # An administrator, or a consumer without a group: replaying the commit creates a simple group.
             return None
@@ -123,15 +125,6 @@ def _validate_commit(
         member = group.members[request.member_id]
         effects.set_timer(member.session_timer)
     return None
-
-
-def validate_unserved(group: UnservedGroup, generation_id: int) -> None:
-    """Raises KafkaError if offsets of a streams group may not be committed.
-
-    An administrator may commit for a streams group without members. Members may not commit: they are not served.
-    """
-    if generation_id >= 0 or group.members:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def validate_committer(group: ClassicGroup, member_id: str, group_instance_id: str | None, generation_id: int) -> None:
@@ -177,10 +170,12 @@ def delete_offsets(
     effects.response = OffsetDeleteResponse(topics=response_topics)
 
 
-def _group_to_delete_from(core: GroupsAndOffsets, group_id: str) -> Union[ClassicGroup, UnservedGroup, "ConsumerGroup"]:
-    unserved = core.groups.unserved.get(group_id)
-    if unserved is not None:
-        return unserved
+def _group_to_delete_from(
+    core: GroupsAndOffsets, group_id: str
+) -> Union[ClassicGroup, "ConsumerGroup", "StreamsGroup"]:
+    streams_group = core.groups.streams.get(group_id)
+    if streams_group is not None:
+        return streams_group
     consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is not None:
         return consumer_group

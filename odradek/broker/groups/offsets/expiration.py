@@ -7,7 +7,7 @@ are (KIP-211):
   the group's record is of an old version without that time);
 - a Stable consumer group: for topics that no member reads any more, that long after the commit;
 - a simple group (it never had members): that long after the commit;
-- a consumer group (KIP-848): for topics that no member reads, that long after the commit;
+- a consumer group (KIP-848) or streams group (KIP-1071): for topics that no member reads, that long after the commit;
 - any other group keeps everything. An offset with an open transaction is kept too.
 
 An Empty group without offsets is deleted too. Source: ``OffsetMetadataManager.cleanupExpiredOffsets``,
@@ -27,6 +27,7 @@ from .store import GroupsAndOffsets, offset_tombstone
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup
+    from ..streams.group import StreamsGroup
 
 STEP_US = 500
 GROUP_US = 1
@@ -36,7 +37,7 @@ OFFSETS_A_US = 50
 """STEP_US: the length of a step. The others are measured costs: of looking at a group and at an offset, and of deleting
 an offset. OFFSETS_A_US: the offsets among which the oldest is found in one microsecond."""
 
-AnyGroup = Union[ClassicGroup, "ConsumerGroup"]
+AnyGroup = Union[ClassicGroup, "ConsumerGroup", "StreamsGroup"]
 
 
 class Expiration:
@@ -73,6 +74,14 @@ class Expiration:
                 from ..consumer.records import group_tombstones
 
                 self._records += group_tombstones(consumer_group)
+        for group_id in list(core.groups.streams):
+            streams_group = core.groups.streams.get(group_id)
+            if streams_group is None:
+                continue
+            if (yield from self._expire_offsets(streams_group)) and not streams_group.members:
+                from ..streams.records import group_tombstones as streams_group_tombstones
+
+                self._records += streams_group_tombstones(streams_group)
 
     def _ends_step(self, cost_us: int) -> bool:
         """Whether the step has used its time."""

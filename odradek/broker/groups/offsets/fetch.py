@@ -6,7 +6,7 @@ not an error.
 
 from collections.abc import Generator, Mapping
 
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import OffsetFetchResponse
 
 from ..classic.group import GroupState
@@ -35,9 +35,11 @@ class TopicFetch:
 def validate_fetch(core: GroupsAndOffsets, group_id: str, member_id: str | None, member_epoch: int) -> None:
     """Raises KafkaError if the sender names a member of a consumer group that does not exist, or with a wrong epoch
     (KIP-848)."""
-    unserved = core.groups.unserved.get(group_id)
-    if unserved is not None and member_id and member_id not in unserved.members:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+    streams_group = core.groups.streams.get(group_id)
+    if streams_group is not None:
+        from ..streams.offset_validation import validate_fetch as validate_streams_member
+
+        validate_streams_member(streams_group, member_id, member_epoch)
     consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is not None and (member_id is not None or member_epoch >= 0):
         from ..consumer.offset_validation import validate_fetch as validate_member
@@ -97,7 +99,7 @@ def fetch_all_offsets(
 
 
 def _offsets_of(core: GroupsAndOffsets, group_id: str) -> TopicOffsets:
-    if group_id in core.groups.unserved or group_id in core.groups.share:
+    if group_id in core.groups.streams or group_id in core.groups.share:
         return core.offsets.topics_of(group_id)
     group = core.groups.classic.get(group_id)
     if (group is None or group.state is GroupState.DEAD) and group_id not in core.groups.consumer:

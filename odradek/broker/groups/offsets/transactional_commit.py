@@ -12,7 +12,6 @@ from odradek.protocol.messages.transactions import TxnOffsetCommitRequest, TxnOf
 from ...coordinator.effects import OpenTransaction
 from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
 from ..effects import GroupEffects
-from .commit import validate_unserved
 from .store import GroupsAndOffsets, offset_commit_record
 
 GROUP_ID_NOT_FOUND_SINCE = 6
@@ -47,7 +46,7 @@ def commit_transactional_offsets(
         for topic in topics:
             for partition in topic.partitions:
                 if not _is_too_large(core, partition):
-                    validate_partition(topic.topic_id, partition.partition_index)
+                    validate_partition(topic.name, topic.topic_id, partition.partition_index)
     effects.transaction = OpenTransaction(request.producer_id, request.producer_epoch)
     effects.response = TxnOffsetCommitResponse(
         topics=[
@@ -64,7 +63,7 @@ def commit_transactional_offsets(
 
 def _validate_sender(
     core: GroupsAndOffsets, request: TxnOffsetCommitRequest, api_version: int
-) -> Callable[[bytes, int], None] | None:
+) -> Callable[[str, bytes, int], None] | None:
     """Returns a check for each partition, or None if none is needed. Raises KafkaError."""
     group = core.groups.classic.get(request.group_id)
     consumer_group = core.groups.consumer.get(request.group_id)
@@ -79,8 +78,12 @@ def _validate_sender(
         _validate_committer(group, request)
     elif request.group_id in core.groups.share:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
-    elif request.group_id in core.groups.unserved:
-        validate_unserved(core.groups.unserved[request.group_id], epoch)
+    elif request.group_id in core.groups.streams:
+        from ..streams.offset_validation import validate_transactional_commit as validate_streams_commit
+
+        return validate_streams_commit(
+            core.groups.streams[request.group_id], request.member_id, request.group_instance_id, epoch, api_version
+        )
     elif epoch >= 0:
         raise KafkaError(
             ErrorCode.GROUP_ID_NOT_FOUND if api_version >= GROUP_ID_NOT_FOUND_SINCE else ErrorCode.ILLEGAL_GENERATION

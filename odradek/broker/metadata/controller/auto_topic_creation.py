@@ -11,7 +11,7 @@ from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError, error_of
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 
-from ..publisher.controller_link import Requester, TopicCreator
+from ..publisher.controller_link import Requester, TopicCreator, failures
 from ..publisher.decision import Decision
 from ..publisher.service import MetadataService
 from .controller import Controller
@@ -49,6 +49,23 @@ class AutoTopicCreation(TopicCreator):
 
         self._metadata.change(partial(self._decide, names), now_ms, answer)
 
+    def create_as(
+        self,
+        topics: Sequence[CreateTopicsRequest.CreatableTopic],
+        requester: Requester,
+        now_ms: int,
+        done: Callable[[dict[str, str]], None],
+    ) -> None:
+        """Creates topics with their own settings, after the metadata changes before this one."""
+
+        def answer(response: CreateTopicsResponse | KafkaError) -> None:
+            if isinstance(response, KafkaError):
+                done(dict.fromkeys((topic.name for topic in topics), response.message))
+            else:
+                done(failures(response))
+
+        self._metadata.change(partial(self._decide_as, topics), now_ms, answer)
+
     def ensure(self, name: str, now_ms: int, configs: Mapping[str, str] | None = None) -> None:
         """Creates an internal topic (``__consumer_offsets``) at once if it does not exist. Raises KafkaError.
 
@@ -71,7 +88,9 @@ class AutoTopicCreation(TopicCreator):
     def _decide(
         self, names: Sequence[str], configs: Mapping[str, str] | None = None
     ) -> Steps[Decision[CreateTopicsResponse]]:
-        image, controller = self._metadata.image, self._controller
-        missing = [name for name in names if name not in image.topics_by_name]
-        request = CreateTopicsRequest([auto_created(name, controller.config, configs) for name in missing])
-        return (yield from create_topics(image, request, controller, with_configs=False))
+        return (yield from self._decide_as([auto_created(name, self._controller.config, configs) for name in names]))
+
+    def _decide_as(self, topics: Sequence[CreateTopicsRequest.CreatableTopic]) -> Steps[Decision[CreateTopicsResponse]]:
+        image = self._metadata.image
+        request = CreateTopicsRequest([topic for topic in topics if topic.name not in image.topics_by_name])
+        return (yield from create_topics(image, request, self._controller, with_configs=False))

@@ -18,7 +18,6 @@ from ..image.features import (
     FORMER_METADATA_VERSION,
     LATEST_METADATA_VERSION,
     METADATA_VERSION,
-    UNSERVED_FEATURES,
     no_way_back,
 )
 from ..image.image import Endpoint, Replica
@@ -113,13 +112,6 @@ def _log_levels(levels: Mapping[str, int], *, is_new: bool) -> None:
     level = levels[METADATA_VERSION]
     if is_new and level > FORMER_METADATA_VERSION:
         logger.info("%s", no_way_back(level))
-    unserved = {name: levels[name] for name in UNSERVED_FEATURES if name in levels}
-    if unserved:
-        logger.info(
-            "the directory has %s, but streams groups are not served: their requests are answered"
-            " with UNSUPPORTED_VERSION, and what the directory stores of them stays as it is",
-            ", ".join(f"{name} {number}" for name, number in unserved.items()),
-        )
 
 
 def _bootstrap(metadata: MetadataService, config: ServerConfig, now_ms: int) -> bool:

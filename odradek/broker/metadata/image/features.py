@@ -1,9 +1,7 @@
 """Feature levels: those that this broker supports, those of a new directory, and the record versions that follow from
 them.
 
-Pure. Source: Kafka's Feature, MetadataVersion, KIP-584, KIP-1022. Kafka finalises more in a new directory
-(streams.version). Clients rely on every finalised feature, so this broker finalises only features that
-it serves. Kafka itself can open a directory without the others, and its tools can raise them.
+Pure. Source: Kafka's Feature, MetadataVersion, KIP-584, KIP-1022.
 """
 
 from collections.abc import Mapping
@@ -24,6 +22,7 @@ ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
 SHARE_VERSION = "share.version"
+STREAMS_VERSION = "streams.version"
 
 MINIMUM_METADATA_VERSION = 7
 LATEST_METADATA_VERSION = 33
@@ -33,6 +32,8 @@ LATEST_GROUP_VERSION = 1
 """KIP-848: the new consumer protocol."""
 LATEST_SHARE_VERSION = DEAD_LETTERS_SUPPORTED = 2
 """The level of share.version from which share groups may have dead letters (KIP-1191)."""
+LATEST_STREAMS_VERSION = 1
+"""KIP-1071: streams groups."""
 LATEST_TRANSACTION_VERSION = 2
 """KIP-890: an epoch for each transaction."""
 
@@ -50,6 +51,8 @@ ELR_SUPPORTED = 23
 CORDONED_DIRECTORIES_SUPPORTED = 30
 HOST_RANGES_SUPPORTED = 32
 """4.4-IV1 (KIP-1276): the host of an ACL may be a range of addresses."""
+CONTROLLER_UNREGISTRATION_SUPPORTED = 33
+"""4.4-IV2."""
 
 METADATA_CHANGED_AT = frozenset({8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
 """The levels of metadata.version whose records have what earlier levels have no place for
@@ -61,12 +64,10 @@ SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     KRAFT_VERSION: (0, LATEST_KRAFT_VERSION),
     METADATA_VERSION: (MINIMUM_METADATA_VERSION, LATEST_METADATA_VERSION),
     SHARE_VERSION: (0, LATEST_SHARE_VERSION),
+    STREAMS_VERSION: (0, LATEST_STREAMS_VERSION),
     TRANSACTION_VERSION: (0, LATEST_TRANSACTION_VERSION),
 }
 """Feature name -> lowest and highest level."""
-
-UNSERVED_FEATURES = ("streams.version",)
-"""Features of Kafka that this broker does not serve yet: it does not announce them, and finalises no level of them."""
 
 BOOTSTRAP_METADATA_VERSION = LATEST_METADATA_VERSION
 FORMER_METADATA_VERSION = 30

@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, error_name
+from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 
 
 class Requester(NamedTuple):
@@ -23,6 +24,15 @@ class Requester(NamedTuple):
     by_token: bool = False
 
 
+def failures(response: CreateTopicsResponse) -> dict[str, str]:
+    """Returns name -> reason of the topics that could not be created. Those that exist already are left out."""
+    return {
+        topic.name: topic.error_message or error_name(topic.error_code)
+        for topic in response.topics
+        if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+    }
+
+
 class TopicCreator(ABC):
     """Creates topics without a CreateTopics request: those that Metadata requests name, and internal ones."""
 
@@ -31,6 +41,17 @@ class TopicCreator(ABC):
         self, names: Sequence[str], requester: Requester, now_ms: int, done: Callable[[dict[str, ErrorCode]], None]
     ) -> None:
         """Creates topics with the broker's defaults, and calls ``done`` with the outcome of each name."""
+
+    @abstractmethod
+    def create_as(
+        self,
+        topics: Sequence[CreateTopicsRequest.CreatableTopic],
+        requester: Requester,
+        now_ms: int,
+        done: Callable[[dict[str, str]], None],
+    ) -> None:
+        """Creates topics with the settings that ``topics`` have, and calls ``done`` with name -> reason of those that
+        could not be created. A topic that exists by then is left out."""
 
     @abstractmethod
     def ensure(self, name: str, now_ms: int, configs: Mapping[str, str] | None = None) -> None:

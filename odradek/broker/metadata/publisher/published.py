@@ -187,7 +187,7 @@ class PublishedMetadata:
     def finalized_features(self) -> dict[str, int]:
         """Feature name -> finalised level, of the features that this broker supports.
 
-        A real Kafka's directory may have more (streams.version), on which a client would rely if it saw them.
+        The directory of a newer Kafka may have more, on which a client would rely if it saw them.
         """
         finalized = {name: level for name, level in self.image.features.items() if name in SUPPORTED_FEATURES}
         if self.log.kraft_version:

@@ -308,6 +308,6 @@ def _refusal(code: int, own: Registrant) -> str:
             f"{name}: the cluster has finalised a feature level that this broker does not support. It supports"
             f" {ranges}."
             " Lower the others, for example: kafka-features.sh --bootstrap-controller HOST:PORT downgrade"
-            " --feature streams.version=0"
+            " --feature NAME=LEVEL"
         )
     return described(code)

@@ -15,7 +15,7 @@ from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsRe
 
 from ...config.server_config import ServerConfig
 from ..controller.registration import auto_created
-from ..publisher.controller_link import Requester, TopicCreator
+from ..publisher.controller_link import Requester, TopicCreator, failures
 from ..publisher.published import PublishedMetadata
 from .forwarding import Forwarding
 
@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 VERSION = 7
 TIMEOUT_MS = 30_000
+
+Answered = Callable[[CreateTopicsResponse | KafkaError], None]
 
 
 class ForwardedTopicCreation(TopicCreator):
@@ -41,9 +43,28 @@ class ForwardedTopicCreation(TopicCreator):
         retry."""
         missing = self._begin(names)
         if missing:
-            frame = encode_request(self._request(missing), VERSION, 0, requester.client_id)[4:]
-            self._forwarding.forward(frame, requester, partial(self._passed_on, missing))
+            self._pass_on(self._request(missing), requester, partial(self._answered, missing))
         done(dict.fromkeys(names, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+
+    def create_as(
+        self,
+        topics: Sequence[CreateTopicsRequest.CreatableTopic],
+        requester: Requester,
+        now_ms: int,
+        done: Callable[[dict[str, str]], None],
+    ) -> None:
+        """Asks for topics with their own settings. Those that are asked for already are left out."""
+        missing = self._begin([topic.name for topic in topics])
+        request = CreateTopicsRequest([topic for topic in topics if topic.name in missing], TIMEOUT_MS)
+
+        def answered(answer: CreateTopicsResponse | KafkaError) -> None:
+            self._answered(missing, answer)
+            done(dict.fromkeys(missing, answer.message) if isinstance(answer, KafkaError) else failures(answer))
+
+        if missing:
+            self._pass_on(request, requester, answered)
+        else:
+            done({})
 
     def ensure(self, name: str, now_ms: int, configs: Mapping[str, str] | None = None) -> None:
         """Asks for a missing internal topic. Raises KafkaError COORDINATOR_NOT_AVAILABLE until it exists: clients
@@ -63,18 +84,24 @@ class ForwardedTopicCreation(TopicCreator):
     def _request(self, names: Sequence[str], configs: Mapping[str, str] | None = None) -> CreateTopicsRequest:
         return CreateTopicsRequest([auto_created(name, self._config, configs) for name in names], TIMEOUT_MS)
 
-    def _passed_on(self, names: Sequence[str], answer: bytes | KafkaError) -> None:
-        """Takes a response's header and body."""
-        if isinstance(answer, KafkaError):
-            self._answered(names, answer)
-            return
-        try:
-            position = response_body_position(CreateTopicsRequest.API_KEY, VERSION, answer)
-            response = decode(CreateTopicsResponse, VERSION, answer, position)[0]
-        except ProtocolError as error:
-            self._answered(names, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the answer can't be read: {error}"))
-        else:
-            self._answered(names, response)
+    def _pass_on(self, request: CreateTopicsRequest, requester: Requester, answered: Answered) -> None:
+        """Forwards a request with the rights of a client."""
+
+        def passed_on(answer: bytes | KafkaError) -> None:
+            """Takes a response's header and body."""
+            if isinstance(answer, KafkaError):
+                answered(answer)
+                return
+            try:
+                position = response_body_position(CreateTopicsRequest.API_KEY, VERSION, answer)
+                response = decode(CreateTopicsResponse, VERSION, answer, position)[0]
+            except ProtocolError as error:
+                answered(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the answer can't be read: {error}"))
+            else:
+                answered(response)
+
+        frame = encode_request(request, VERSION, 0, requester.client_id)[4:]
+        self._forwarding.forward(frame, requester, passed_on)
 
     def _answered(self, names: Sequence[str], answer: CreateTopicsResponse | KafkaError) -> None:
         self._asked.difference_update(names)

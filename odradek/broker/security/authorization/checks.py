@@ -5,7 +5,7 @@ Owns: the table. Never does: authorizer the authorizer. Source: ``KafkaApis``, `
 
 from odradek.protocol.apis.api_keys import ApiKey
 
-from ...dispatch.served import DISABLED
+from ...dispatch.served import TELEMETRY
 from . import administration, clients, offset_fetch
 from . import descriptions as shown
 from .checked import Check, Passes
@@ -53,6 +53,7 @@ CHECKS: dict[int, Check] = {
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: administration.needs_cluster_alter,
     ApiKey.UPDATE_FEATURES: administration.needs_cluster_alter,
     ApiKey.UNREGISTER_BROKER: administration.needs_cluster_alter,
+    ApiKey.UNREGISTER_CONTROLLER: administration.needs_cluster_alter,
     ApiKey.ADD_RAFT_VOTER: administration.needs_cluster_alter,
     ApiKey.REMOVE_RAFT_VOTER: administration.needs_cluster_alter,
     ApiKey.ALTER_CLIENT_QUOTAS: administration.needs_cluster_alter_configs,
@@ -71,6 +72,9 @@ CHECKS: dict[int, Check] = {
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: shown.describe_share_group_offsets,
     ApiKey.ALTER_SHARE_GROUP_OFFSETS: administration.alter_share_group_offsets,
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: administration.delete_share_group_offsets,
+    ApiKey.STREAMS_GROUP_HEARTBEAT: clients.streams_group_heartbeat,
+    ApiKey.STREAMS_GROUP_DESCRIBE: shown.streams_group_describe,
+    ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: clients.streams_group_topology_description_update,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: shown.describe_topic_partitions,
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: administration.needs_cluster_action,
     ApiKey.READ_SHARE_GROUP_STATE: administration.needs_cluster_action,
@@ -87,9 +91,9 @@ TOKEN_APIS = frozenset(
     }
 )
 SASL_APIS = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
-OPEN = DISABLED | TOKEN_APIS | SASL_APIS | {ApiKey.API_VERSIONS, ApiKey.FETCH}
-"""APIs without a check here. ApiVersions and the SASL APIs are open to all clients, and disabled APIs reveal nothing.
-The handlers of Fetch and of delegation tokens ask the authorizer themselves."""
+OPEN = TELEMETRY | TOKEN_APIS | SASL_APIS | {ApiKey.API_VERSIONS, ApiKey.FETCH}
+"""APIs without a check here. ApiVersions, the SASL APIs and those of telemetry are open to all clients. The handlers of
+Fetch and of delegation tokens ask the authorizer themselves."""
 
 PASSES: dict[int, Passes] = {ApiKey.PRODUCE: clients.produce_passes, ApiKey.METADATA: shown.metadata_passes}
 """The quick tests of checks that are not a :class:`RuleCheck`."""

@@ -10,6 +10,8 @@ from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.transactions import AddPartitionsToTxnResponse
 from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
+from odradek.protocol.names.topic_names import is_legal
+from odradek.protocol.names.topology_topics import topology_topics
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
 from ...dispatch.request import Denial
@@ -122,6 +124,22 @@ def consumer_group_heartbeat(authorizer: RequestAuthorizer, request: Any) -> Ste
 
 share_group_heartbeat = consumer_group_heartbeat
 """As for consumer groups."""
+
+
+def streams_group_heartbeat(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
+    """The group needs READ, and every topic of the topology needs DESCRIBE. The handler refuses a topology with an
+    internal topic or an invalid name, and asks for CREATE on the topics that the group lacks."""
+    READS_GROUP.ask(authorizer, request)
+    names = [] if request.topology is None else topology_topics(request.topology)
+    if any(name in INTERNAL_TOPICS or not is_legal(name) for name in names):
+        return Checked(request)
+    _, denied = yield from authorizer.divide(names, lambda name: authorizer.topic(DESCRIBE, name))
+    if denied:
+        raise Denial(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    return Checked(request)
+
+
+streams_group_topology_description_update = check(READS_GROUP)
 
 
 def write_txn_markers(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:

@@ -11,7 +11,9 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.protocol.messages.share_groups import DescribeShareGroupOffsetsResponse, ShareGroupDescribeResponse
+from odradek.protocol.messages.streams_groups import StreamsGroupDescribeResponse
 from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.names.topology_topics import topology_topics
 from odradek.protocol.security.acl import CLUSTER_NAME, AclOperation, AclResourceType
 
 from .authorized_operations import CLUSTER_OPERATIONS, GROUP_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
@@ -22,6 +24,7 @@ from .rules import ElementRule, check, joined, only_allowed, refusal
 TOPIC, GROUP, CLUSTER = AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.CLUSTER
 READ, DESCRIBE = AclOperation.READ, AclOperation.DESCRIBE
 HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
+HIDDEN_STREAMS_TOPICS = "The described group uses topics that the client is not authorized to describe."
 BY_ID_SINCE = 12
 
 describe_producers = check(each=ElementRule("topics", "topics", TOPIC, READ))
@@ -161,10 +164,23 @@ def share_group_describe(authorizer: RequestAuthorizer, request: Any) -> Steps[C
     return (yield from _describe_groups(authorizer, request, ShareGroupDescribeResponse.DescribedGroup))
 
 
+def streams_group_describe(authorizer: RequestAuthorizer, request: Any) -> Steps[Checked]:
+    """Each group needs DESCRIBE. A group with a denied topic in its topology gets TOPIC_AUTHORIZATION_FAILED."""
+    return (
+        yield from _describe_groups(
+            authorizer, request, StreamsGroupDescribeResponse.DescribedGroup, HIDDEN_STREAMS_TOPICS
+        )
+    )
+
+
 def _describe_groups(
-    authorizer: RequestAuthorizer, request: Any, answer: Callable[[ErrorCode, str, str], Any]
+    authorizer: RequestAuthorizer,
+    request: Any,
+    answer: Callable[[ErrorCode, str, str], Any],
+    hidden: str = HIDDEN_TOPICS,
 ) -> Steps[Checked]:
-    """``answer`` makes the description of a group from an error, its message, and the group's id."""
+    """``answer`` makes the description of a group from an error, its message, and the group's id. ``hidden``: the
+    message about denied topics."""
     allowed, denied = yield from authorizer.divide(
         request.group_ids, lambda group_id: authorizer.group(DESCRIBE, group_id)
     )
@@ -179,7 +195,7 @@ def _describe_groups(
         response.groups = [
             group
             if _is_shown(authorizer, group)
-            else answer(ErrorCode.TOPIC_AUTHORIZATION_FAILED, HIDDEN_TOPICS, group.group_id)
+            else answer(ErrorCode.TOPIC_AUTHORIZATION_FAILED, hidden, group.group_id)
             for group in response.groups
         ]
         return response if refused is None else joined(response, refused, "groups")
@@ -188,11 +204,15 @@ def _describe_groups(
 
 
 def _is_shown(authorizer: RequestAuthorizer, group: Any) -> bool:
-    """Whether all topics that are assigned in the group may be described."""
+    """Whether all topics that are assigned in the group, or that its topology names, may be described."""
     return all(authorizer.topic(DESCRIBE, name) for name in dict.fromkeys(_topics_of(group)))
 
 
 def _topics_of(group: Any) -> Iterator[str]:
+    if isinstance(group, StreamsGroupDescribeResponse.DescribedGroup):
+        if group.topology is not None:
+            yield from topology_topics(group.topology)
+        return
     for member in group.members:
         # The description of a share group shows no targets.
         for assignment in (member.assignment, getattr(member, "target_assignment", member.assignment)):

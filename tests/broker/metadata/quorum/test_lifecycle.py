@@ -176,7 +176,7 @@ def test_registration_is_tried_again_while_the_last_session_lives() -> None:
 def test_cluster_that_can_never_be_joined_ends_the_start() -> None:
     for code, hint in (
         (ErrorCode.INCONSISTENT_CLUSTER_ID, "cluster.id c1"),
-        (ErrorCode.UNSUPPORTED_VERSION, "streams.version=0"),
+        (ErrorCode.UNSUPPORTED_VERSION, "downgrade --feature NAME=LEVEL"),
     ):
         life = Life()
         life.register(code)

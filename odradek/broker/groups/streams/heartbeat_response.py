@@ -1,0 +1,123 @@
+"""The response to a heartbeat of a streams group: epochs, tasks, endpoints of all members, and what hinders the group.
+
+Pure. Never does: deciding. Source: the end of ``GroupMetadataManager.streamsGroupHeartbeat``.
+"""
+
+from odradek.protocol.java.hash import in_hash_map_order
+from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse
+
+from ..modern.epochs import JOINING_EPOCH
+from .configured_topology import ConfiguredTopology, StatusCode
+from .endpoints import endpoint_partitions
+from .group import StreamsGroup, StreamsGroups
+from .member import StreamsGroupMember
+from .settings import (
+    RACK_AWARE_ASSIGNMENT_TAGS,
+    acceptable_recovery_lag,
+    assignment_configs,
+    heartbeat_interval_ms,
+    task_offset_interval_ms,
+)
+from .tasks import MemberTasks, SubtopologyTasks, TaskEpochs
+
+Status = StreamsGroupHeartbeatResponse.Status
+TaskIds = StreamsGroupHeartbeatResponse.TaskIds
+CLIENT_TAGS_SINCE = 1
+"""The first version whose clients know MISSING_CLIENT_TAGS."""
+
+
+def response_of(
+    groups: StreamsGroups,
+    group: StreamsGroup,
+    request: StreamsGroupHeartbeatRequest,
+    before: StreamsGroupMember,
+    member: StreamsGroupMember,
+    configured: ConfiguredTopology,
+    statuses: list[Status],
+    api_version: int,
+) -> StreamsGroupHeartbeatResponse:
+    """Returns the response to a member that was ``before`` and is ``member`` now. ``statuses`` come first in it."""
+    response = StreamsGroupHeartbeatResponse(
+        member_id=member.member_id,
+        member_epoch=member.member_epoch,
+        heartbeat_interval_ms=heartbeat_interval_ms(groups, group.group_id),
+        task_offset_interval_ms=task_offset_interval_ms(groups, group.group_id),
+        acceptable_recovery_lag=acceptable_recovery_lag(groups, group.group_id),
+        status=[*statuses, *_further_statuses(groups, group, member, configured, api_version)],
+    )
+    has_new_tasks = before.assigned != member.assigned
+    if has_new_tasks or request.member_epoch == JOINING_EPOCH:
+        _put_tasks(response, member.assigned)
+    has_new_endpoint = before.user_endpoint != member.user_endpoint
+    if has_new_endpoint or (has_new_tasks and member.user_endpoint is not None):
+        group.endpoint_epoch += 1
+    if group.endpoint_epoch != request.endpoint_information_epoch:
+        response.partitions_by_user_endpoint = _endpoints(groups, group, member, configured)
+    if groups.is_known(group.group_id):
+        # The epoch of a group that this heartbeat creates is not kept. Kafka tells it if the id had another group.
+        response.endpoint_information_epoch = group.endpoint_epoch
+    return response
+
+
+def _put_tasks(response: StreamsGroupHeartbeatResponse, tasks: MemberTasks) -> None:
+    response.active_tasks = _task_ids(tasks.active)
+    response.standby_tasks = _task_ids(tasks.standby)
+    response.warmup_tasks = _task_ids(tasks.warmup)
+
+
+def _task_ids(tasks: SubtopologyTasks | TaskEpochs) -> list[TaskIds]:
+    return [
+        TaskIds(subtopology_id, sorted(tasks[subtopology_id])) for subtopology_id in in_hash_map_order(sorted(tasks))
+    ]
+
+
+def _further_statuses(
+    groups: StreamsGroups,
+    group: StreamsGroup,
+    member: StreamsGroupMember,
+    configured: ConfiguredTopology,
+    api_version: int,
+) -> list[Status]:
+    found = []
+    if configured.problem is not None:
+        found.append(Status(configured.problem.status, configured.problem.detail))
+    if group.shutdown_by is not None:
+        found.append(
+            Status(
+                StatusCode.SHUTDOWN_APPLICATION,
+                f"Streams group member {group.shutdown_by} encountered a fatal error and requested a shutdown for the "
+                "entire application.",
+            )
+        )
+    tags = assignment_configs(groups, group.group_id).get(RACK_AWARE_ASSIGNMENT_TAGS)
+    missing = [tag for tag in tags.split(",") if tag not in member.client_tags] if tags else []
+    if missing and api_version >= CLIENT_TAGS_SINCE:
+        found.append(
+            Status(
+                StatusCode.MISSING_CLIENT_TAGS,
+                f"Missing required client tags for rack-aware standby assignment: [{', '.join(missing)}]. Configure "
+                "them via 'client.tag.<tagKey>' in your Streams config.",
+            )
+        )
+    return found
+
+
+def _endpoints(
+    groups: StreamsGroups, group: StreamsGroup, member: StreamsGroupMember, configured: ConfiguredTopology
+) -> list[StreamsGroupHeartbeatResponse.EndpointToPartitions]:
+    """Returns the partitions that each member with an endpoint serves; those of the sender come last. What other
+    members serve is kept until they change."""
+    known = group.endpoints
+    found = []
+    predecessor = None if member.instance_id is None else group.static_members.get(member.instance_id)
+    for other in group.members.values():
+        if other.member_id in (member.member_id, predecessor) or other.user_endpoint is None:
+            continue
+        entry = known.get(other.member_id)
+        if entry is None:
+            entry = endpoint_partitions(other, configured, groups.topics.partition_count_of)
+        if entry is not None:
+            known[other.member_id] = entry
+            found.append(entry)
+    own = endpoint_partitions(member, configured, groups.topics.partition_count_of)
+    return found if own is None else [*found, own]

@@ -1,0 +1,29 @@
+"""The seeded simulator of streams groups. One line replays a run that failed."""
+
+import pytest
+
+from ..simulation import SeededRuns
+from .simulator import StreamsGroupSimulator
+
+RUNS = SeededRuns(StreamsGroupSimulator, "ODRADEK_STREAMS_GROUP", steps=1_000, file=__file__)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_simulated_streams_groups(seed: int) -> None:
+    RUNS.run(seed)
+
+
+def test_given_seed() -> None:
+    RUNS.run_given()
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("seed", range(1_000, 1_010))
+def test_simulated_streams_groups_in_ci(seed: int) -> None:
+    RUNS.run(seed, 2_000)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10_000, 10_010))
+def test_simulated_streams_groups_at_length(seed: int) -> None:
+    RUNS.run(seed, 100_000)
