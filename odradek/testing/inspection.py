@@ -337,7 +337,7 @@ async def _share_lag(admin: "Admin", group: str) -> "dict[TopicPartition, int]":
 
 
 async def _described(admin: "Admin", group: str) -> "GroupDescription":
-    """A group of any type but streams. Raises AdminError: GROUP_ID_NOT_FOUND."""
+    """A group of any type. Raises AdminError: GROUP_ID_NOT_FOUND."""
     from odradek.client.errors import AdminError
 
     try:
@@ -345,6 +345,10 @@ async def _described(admin: "Admin", group: str) -> "GroupDescription":
     except AdminError as error:
         try:
             return (await admin.describe_share_groups([group]))[group]
+        except AdminError:
+            pass
+        try:
+            return (await admin.describe_streams_groups([group]))[group].as_group()
         except AdminError:
             raise error from None
 

@@ -13,6 +13,7 @@ SETTINGS = {
     "group.min.session.timeout.ms": "500",
     "group.consumer.heartbeat.interval.ms": "300",
     "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.streams.initial.rebalance.delay.ms": "0",
     "log.retention.check.interval.ms": "86400000",  # some tests write old records, which retention would delete
 }
 _numbers = count(1)

@@ -104,9 +104,9 @@ def option(call: list[str], name: str) -> list[str]:
 
 
 def test_the_command_line_has_the_variables_of_apaches_image() -> None:
-    command = run_command("apache/kafka:4.3.1", "one", 40001, {"message.max.bytes": 2_000_000})
+    command = run_command("apache/kafka:4.4.0", "one", 40001, {"message.max.bytes": 2_000_000})
     assert command[:7] == ["docker", "run", "--detach", "--name", "one", "--publish", "127.0.0.1:40001:40001"]
-    assert command[-1] == "apache/kafka:4.3.1"
+    assert command[-1] == "apache/kafka:4.4.0"
     given = dict(value.split("=", 1) for value in option(command, "--env"))
     assert given["KAFKA_LISTENERS"] == "PLAINTEXT://:40001,CONTROLLER://localhost:9093"
     assert given["KAFKA_ADVERTISED_LISTENERS"] == "PLAINTEXT://127.0.0.1:40001"

@@ -11,6 +11,7 @@ from odradek.client.share import ShareConsumer
 from odradek.client.types import TopicPartition
 from odradek.protocol.errors import KafkaError
 from odradek.testing import InProcessBroker, KafkaCluster
+from support.groups.streams_application import StreamsApplication
 
 
 @pytest.mark.kafka(topics="orders:2")
@@ -128,6 +129,25 @@ async def test_a_share_group_that_has_read_everything(kafka: InProcessBroker) ->
         assert len(kafka.wait_group_stable("workers", members=1).members) == 1
     kafka.wait_until_consumed("workers", "orders")
     kafka.wait_until_consumed("workers")
+
+
+@pytest.mark.kafka(topics="orders:2")
+def test_a_streams_group(kafka: InProcessBroker) -> None:
+    application = StreamsApplication(kafka.bootstrap_servers, "counts", "orders")
+    application.start()
+    group = kafka.wait_group_stable("counts", members=1)
+    owned = [TopicPartition(topic, number) for topic in (application.repartition, "orders") for number in (0, 1)]
+    assert [(member.client_id, sorted(member.assignment)) for member in group.members] == [("asking", owned)]
+    application.stop()
+    described = kafka.describe_group("counts")
+    assert (described.state, described.group_type, described.members) == ("Empty", "Streams", [])
+    kafka.produce("orders", "one", "two", partition=1)
+    application.commit({1: 1})
+    assert kafka.lag("counts") == {TopicPartition("orders", 1): 1}
+    with pytest.raises(TimeoutError, match="group counts lags behind by orders-1: 1"):
+        kafka.wait_until_consumed("counts", timeout_s=0.1)
+    application.commit({1: 2})
+    kafka.wait_until_consumed("counts")
 
 
 async def test_the_helpers_work_beside_an_event_loop(kafka: InProcessBroker) -> None:

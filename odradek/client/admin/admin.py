@@ -30,6 +30,8 @@ from .reassignments import PartitionReassignment, ReassignmentAdmin, Reassignmen
 from .records import RecordAdmin
 from .scram_users import ScramDeletion, ScramUpsertion, ScramUserAdmin, UserCredential
 from .share_groups import ShareGroupAdmin, SharePartitionOffset
+from .streams_group_descriptions import StreamsGroupDescription, StreamsMemberDescription
+from .streams_groups import StreamsGroupAdmin
 from .topics import CreatedTopic, NewTopic, TopicAdmin
 from .transactions import ProducerState, TransactionAdmin, TransactionDescription, TransactionListing
 
@@ -68,6 +70,8 @@ __all__ = [
     "ScramDeletion",
     "ScramUpsertion",
     "SharePartitionOffset",
+    "StreamsGroupDescription",
+    "StreamsMemberDescription",
     "TransactionDescription",
     "TransactionListing",
     "UpgradeType",
@@ -81,6 +85,7 @@ class Admin(
     RecordAdmin,
     GroupAdmin,
     ShareGroupAdmin,
+    StreamsGroupAdmin,
     LogDirAdmin,
     TransactionAdmin,
     ElectionAdmin,

@@ -1,12 +1,18 @@
-"""The admin client's part for the nodes of a cluster: addresses, API versions, unregistering a broker.
+"""The admin client's part for the nodes of a cluster: addresses, API versions, unregistering a node.
 
-Source: ``Admin.describeCluster``, ``Admin.unregisterBroker``, ``BrokerApiVersionsCommand``; KIP-700, KIP-1073.
+Source: ``Admin.describeCluster``, ``Admin.unregisterBroker``, ``Admin.unregisterController``,
+``BrokerApiVersionsCommand``; KIP-700, KIP-1073.
 """
 
 from typing import NamedTuple
 
 from odradek.protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
-from odradek.protocol.messages.quorum import UnregisterBrokerRequest, UnregisterBrokerResponse
+from odradek.protocol.messages.quorum import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+    UnregisterControllerRequest,
+    UnregisterControllerResponse,
+)
 
 from ..cluster.metadata import BrokerAddress
 from ..errors import broker_error
@@ -42,6 +48,13 @@ class NodeAdmin(AdminBase):
         response = await self._controller_call(UnregisterBrokerRequest(broker_id), UnregisterBrokerResponse)
         if response.error_code:
             raise broker_error(response.error_code, f"broker {broker_id}", response.error_message)
+
+    async def unregister_controller(self, controller_id: int) -> None:
+        """Removes the registration of a controller that has gone. Raises KafkaError, UnsupportedVersionError."""
+        request = UnregisterControllerRequest(controller_id)
+        response = await self._controller_call(request, UnregisterControllerResponse)
+        if response.error_code:
+            raise broker_error(response.error_code, f"controller {controller_id}", response.error_message)
 
     async def api_versions(self, node_id: int) -> dict[int, tuple[int, int]]:
         """API key -> lowest and highest version that a node announces. Raises BrokerConnectionError, KafkaError."""

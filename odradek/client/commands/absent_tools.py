@@ -18,8 +18,6 @@ INSTEAD_OF_TOOL = {
     "'odradek storage check' verifies the files of a broker",
     "kafka-server-stop": "end the process of 'odradek serve' with SIGTERM (kill, systemctl stop, docker stop)",
     "kafka-share-consumer-perf-test": "run it from Apache Kafka against this broker, or use 'odradek consume --share'",
-    "kafka-streams-groups": "streams groups are not supported (docs/differences.md); "
-    "'odradek groups --list --streams' lists those of a Kafka",
     "kafka-verifiable-consumer": "use 'odradek verify' or 'odradek consume --json'",
     "kafka-verifiable-producer": "use 'odradek verify' or 'odradek perf produce'",
     "kafka-verifiable-share-consumer": "use 'odradek consume --share --json'",
@@ -56,6 +54,7 @@ COMMAND_OF_CLASS = {
     "ReassignPartitionsCommand": "reassign-partitions",
     "ShareGroupCommand": "share-groups",
     "StorageTool": "storage",
+    "StreamsGroupCommand": "streams-groups",
     "StreamsResetter": "streams-application-reset",
     "TopicCommand": "topics",
     "TransactionsCommand": "transactions",

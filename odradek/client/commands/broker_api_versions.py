@@ -44,10 +44,10 @@ def command(options: BrokerApiVersionsOptions) -> int:
 
 
 async def print_versions(admin: NodeAdmin) -> int:
-    """Prints one block for each broker. For a broker that does not answer, prints its error instead."""
+    """Prints one block for each broker, or controller, by id; its error if it does not answer."""
     from ..errors import ClientError
 
-    for broker in (await admin.describe_cluster()).brokers:
+    for broker in sorted((await admin.describe_cluster()).brokers):
         name = f"{broker.host}:{broker.port} (id: {broker.node_id} rack: {broker.rack or 'null'} isFenced: false)"
         try:
             versions = await admin.api_versions(broker.node_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group(
     cls=AbbreviatedGroup,
-    help="Show the id and the nodes of a cluster; unregister a broker.",
+    help="Show the id and the nodes of a cluster; unregister a broker or a controller.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @takes(NodeOptions)
@@ -55,8 +56,8 @@ def _node_admin() -> type[NodeAdmin]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterIdOptions:
-    """The arguments of ``cluster-id``."""
+class ActionOptions:
+    """The arguments that every action has."""
 
     nodes: ClusterNodeOptions = included(ClusterNodeOptions)
     timeout_ms: int = timeout_option()
@@ -64,8 +65,8 @@ class ClusterIdOptions:
 
 
 @command.command("cluster-id", help="Show the id of the cluster.")
-@takes(ClusterIdOptions)
-def cluster_id(options: ClusterIdOptions) -> int:
+@takes(ActionOptions)
+def cluster_id(options: ActionOptions) -> int:
     """``cluster-id``: prints the id of the cluster. Returns the exit code."""
 
     async def work(admin: NodeAdmin) -> int:
@@ -80,13 +81,10 @@ def cluster_id(options: ClusterIdOptions) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnregisterOptions:
+class UnregisterOptions(ActionOptions):
     """The arguments of ``unregister``."""
 
     broker_id: int = option("-i", "--id", type=int, required=True, metavar="N", help="The broker's id.")
-    nodes: ClusterNodeOptions = included(ClusterNodeOptions)
-    timeout_ms: int = timeout_option()
-    old_config: None = old_config_option()
 
 
 @command.command(help="Unregister a broker.")
@@ -95,27 +93,55 @@ def unregister(options: UnregisterOptions) -> int:
     """``unregister``: unregisters a broker. Returns the exit code."""
 
     async def work(admin: NodeAdmin) -> int:
-        from ..errors import UnsupportedVersionError
-
-        try:
-            await admin.unregister_broker(options.broker_id)
-        except UnsupportedVersionError:
-            click.echo("The target cluster does not support the broker unregistration API.")
-        else:
-            click.echo(f"Broker {options.broker_id} is no longer registered.")
+        await _unregistered("broker", options.broker_id, admin.unregister_broker)
         return 0
 
     return ask(options.nodes, options.timeout_ms, _node_admin, work)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListEndpointsOptions:
+class UnregisterControllerOptions(ActionOptions):
+    """The arguments of ``unregister-controller``."""
+
+    controller_id: int = option("-i", "--id", type=int, required=True, metavar="N", help="The controller's id.")
+
+
+@command.command("unregister-controller", help="Unregister a controller.")
+@takes(UnregisterControllerOptions)
+def unregister_controller(options: UnregisterControllerOptions) -> int:
+    """``unregister-controller``: unregisters a controller. Returns the exit code."""
+
+    async def work(admin: NodeAdmin) -> int:
+        await _unregistered("controller", options.controller_id, admin.unregister_controller)
+        return 0
+
+    return ask(options.nodes, options.timeout_ms, _node_admin, work)
+
+
+async def _unregistered(kind: str, node_id: int, unregister_node: Callable[[int], Awaitable[None]]) -> None:
+    """Unregisters a node, and prints that this is done or that the cluster cannot do it. Raises KafkaError."""
+    from odradek.protocol.errors import ErrorCode, KafkaError
+
+    from ..errors import UnsupportedVersionError
+
+    unsupported = f"The target cluster does not support the {kind} unregistration API."
+    try:
+        await unregister_node(node_id)
+    except UnsupportedVersionError:
+        click.echo(unsupported)
+    except KafkaError as error:
+        if error.error_code != ErrorCode.UNSUPPORTED_VERSION:
+            raise
+        click.echo(unsupported)
+    else:
+        click.echo(f"{kind.capitalize()} {node_id} is no longer registered.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListEndpointsOptions(ActionOptions):
     """The arguments of ``list-endpoints``."""
 
     include_fenced_brokers: bool = flag("--include-fenced-brokers", help="Also list fenced brokers.")
-    nodes: ClusterNodeOptions = included(ClusterNodeOptions)
-    timeout_ms: int = timeout_option()
-    old_config: None = old_config_option()
 
 
 @command.command("list-endpoints", help="List the brokers, or the controllers.")
@@ -145,6 +171,15 @@ async def print_endpoints(admin: NodeAdmin, of_controllers: bool, include_fenced
         state_column = "" if of_controllers else f"{state:<10} "
         click.echo(f"{node_id_:<10} {host:<{host_width}} {port_:<10} {rack_:<{rack_width}} {state_column}{kind:<15}")
     return 0
+
+
+@command.command("api-versions", help="Show which versions of each API the brokers, or the controllers, support.")
+@takes(ActionOptions)
+def api_versions(options: ActionOptions) -> int:
+    """``api-versions``: prints what ``broker-api-versions`` does, also of controllers. Returns the exit code."""
+    from .broker_api_versions import print_versions
+
+    return ask(options.nodes, options.timeout_ms, _node_admin, print_versions)
 
 
 def cluster(arguments: list[str]) -> int:

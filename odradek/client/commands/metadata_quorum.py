@@ -122,6 +122,7 @@ class RemoveControllerOptions:
         "-d", "--controller-directory-id", required=True, metavar="ID", help="The controller's directory id."
     )
     dry_run: bool = flag("--dry-run", help=DRY_RUN_HELP)
+    unregister: bool = flag("--unregister", help="Then also remove the controller's registration.")
     nodes: NodeOptions = included(NodeOptions)
     timeout_ms: int = timeout_option()
 
@@ -137,15 +138,62 @@ def remove_controller(options: RemoveControllerOptions) -> int:
     except ValueError as error:
         raise CommandError(f"Failed to parse --controller-directory-id: {error}") from None
 
+    controller_id, dry_run = options.controller_id, options.dry_run
+
     async def work(admin: QuorumAdmin) -> int:
-        if not options.dry_run:
-            await admin.remove_raft_voter(options.controller_id, directory_id)
-        # Kafka's tool prints two spaces here.
-        done = "DRY RUN of removing " if options.dry_run else "Removed "
-        click.echo(f"{done} KRaft controller {options.controller_id} with directory id {topic_id_text(directory_id)}")
+        if not dry_run:
+            await _remove(admin, controller_id, directory_id, advise=options.unregister)
+        done = "DRY RUN of removing" if dry_run else "Removed"
+        click.echo(f"{done} KRaft controller {controller_id} with directory id {topic_id_text(directory_id)}")
+        if options.unregister:
+            if not dry_run:
+                await _unregister(admin, controller_id)
+            click.echo(f"{'DRY RUN of unregistering' if dry_run else 'Unregistered'} KRaft controller {controller_id}")
         return 0
 
     return ask(options.nodes, options.timeout_ms, _quorum_admin, work)
+
+
+async def _remove(admin: QuorumAdmin, controller_id: int, directory_id: bytes, *, advise: bool) -> None:
+    """Removes a voter. ``advise``: if it is not one, or voters cannot be removed, the error says how to unregister it.
+
+    Raises CommandError, KafkaError, UnsupportedVersionError.
+    """
+    from odradek.protocol.errors import ErrorCode, KafkaError
+
+    from ..errors import UnsupportedVersionError
+
+    try:
+        await admin.remove_raft_voter(controller_id, directory_id)
+    except UnsupportedVersionError as error:
+        if not advise:
+            raise
+        raise _left_registered("remove KRaft voter", controller_id, error) from None
+    except KafkaError as error:
+        if not advise or error.error_code not in (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.VOTER_NOT_FOUND):
+            raise
+        raise _left_registered("remove KRaft voter", controller_id, error) from None
+
+
+async def _unregister(admin: QuorumAdmin, controller_id: int) -> None:
+    """Removes the registration of a former voter. Raises CommandError."""
+    from odradek.protocol.errors import KafkaError
+
+    from ..admin.nodes import NodeAdmin
+    from ..errors import ClientError
+
+    try:
+        await NodeAdmin.beside(admin).unregister_controller(controller_id)
+    except (ClientError, KafkaError) as error:
+        raise _left_registered("unregister controller", controller_id, error) from None
+
+
+def _left_registered(what: str, controller_id: int, error: Exception) -> CommandError:
+    reason = str(error.args[-1]).removeprefix(f"controller {controller_id}: ").removesuffix(".")
+    return CommandError(
+        f"Failed to {what} {controller_id}: {reason}. To unregister the controller from the cluster, run "
+        f"`odradek cluster unregister-controller --id {controller_id}`."
+    )
 
 
 def leader_of(quorum: QuorumDescription) -> QuorumReplica:

@@ -59,12 +59,8 @@ INSTEAD_OF = {
 """Flag of Kafka's scripts, possibly removed before Kafka 4 -> the flags to use here."""
 
 
-KEYS_OF_RECORDS = "the records of odradek perf produce have no keys"
 NOT_SERVED = {
     "--print-metrics": "the client has no such metrics; docs/metrics.md lists those of the broker",
-    "--record-key-range": KEYS_OF_RECORDS,
-    "--key-distribution": KEYS_OF_RECORDS,
-    "--random-seed": KEYS_OF_RECORDS,
 }
 """Flag of Kafka 4.4's scripts that is missing here -> the reason."""
 

@@ -7,7 +7,6 @@ Source: ``StreamsResetter``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,15 +22,10 @@ from .groups.csv import parse_plan
 from .groups.reset_target import parse_datetime, parse_duration_ms
 from .kafka_command import KafkaCommand
 from .running import CommandError, main, run, timeout_option
+from .streams_topics import is_internal
 
 if TYPE_CHECKING:
     from .groups.admin import GroupsAdmin
-
-INTERNAL = re.compile(
-    r".*(-changelog|-repartition|-subscription-registration-topic|-subscription-response-topic)"
-    r"|.+-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-topic"
-)
-"""Matches the names of topics that Kafka Streams creates (the name starts with the application's id)."""
 
 Offsets = dict[TopicPartition, int]
 
@@ -100,7 +94,7 @@ class ResetOptions:
         return names_of(self.internal_topics)
 
 
-class Target(NamedTuple):
+class ResetTarget(NamedTuple):
     """The target of the offsets, if it is a time (ms since 1970) or a file."""
 
     time_ms: int | None
@@ -132,7 +126,7 @@ def command(options: ResetOptions) -> int:
         time_ms = clock_ms() - parse_duration_ms(options.by_duration)
     plan = None if options.from_file is None else plan_of(options.from_file, options.application_id)
     connected = replace(options, connection=replace(options.connection, command_config=settings_file))
-    return run(lambda: connect_and_reset(connected, Target(time_ms, plan)))
+    return run(lambda: connect_and_reset(connected, ResetTarget(time_ms, plan)))
 
 
 def the_settings_file(command_config: str | None, config_file: str | None) -> str | None:
@@ -147,7 +141,7 @@ def the_settings_file(command_config: str | None, config_file: str | None) -> st
     return config_file
 
 
-async def connect_and_reset(options: ResetOptions, target: Target) -> int:
+async def connect_and_reset(options: ResetOptions, target: ResetTarget) -> int:
     """Connects and resets. Returns the exit code of :func:`reset_application`."""
     from .groups.admin import GroupsAdmin
 
@@ -173,7 +167,7 @@ def plan_of(path: str, application_id: str) -> dict[TopicPartition, int]:
     return parse_plan(text, [application_id], path).get(application_id, {})
 
 
-async def reset_application(admin: GroupsAdmin, options: ResetOptions, target: Target) -> int:
+async def reset_application(admin: GroupsAdmin, options: ResetOptions, target: ResetTarget) -> int:
     """Removes the members, resets the offsets, deletes the internal topics. Returns 1 if a topic was not found."""
     await remove_members(admin, options)
     topics = await admin.list_topics()
@@ -219,8 +213,7 @@ async def remove_members(admin: GroupsAdmin, options: ResetOptions) -> None:
 def internal_topics_to_delete(topics: Sequence[str], options: ResetOptions) -> list[str]:
     """The internal topics to delete: the named ones, or all. Raises CommandError if a named one is not internal."""
     users = {*options.topics_to_reset, *options.topics_to_end}
-    prefix = f"{options.application_id}-"
-    inferred = [name for name in topics if name.startswith(prefix) and INTERNAL.fullmatch(name) and name not in users]
+    inferred = [name for name in topics if is_internal(name, options.application_id) and name not in users]
     if not set(options.topics_to_delete) <= set(inferred):
         raise CommandError(
             "Invalid topic specified in the --internal-topics option. Ensure that the topics specified are all "
@@ -230,7 +223,7 @@ def internal_topics_to_delete(topics: Sequence[str], options: ResetOptions) -> l
     return options.topics_to_delete or inferred
 
 
-async def reset_offsets(admin: GroupsAdmin, options: ResetOptions, target: Target, topics: Sequence[str]) -> int:
+async def reset_offsets(admin: GroupsAdmin, options: ResetOptions, target: ResetTarget, topics: Sequence[str]) -> int:
     """Sets the offsets of the input and the intermediate topics. Returns 1 if one does not exist."""
     if options.topics_to_end:
         click.echo("WARN: `--intermediate-topics` is deprecated and will be removed in a future release")
@@ -272,13 +265,28 @@ async def reset_offsets(admin: GroupsAdmin, options: ResetOptions, target: Targe
         offsets |= await ends_of(admin, skipped)
     if not options.dry_run:
         committed = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
-        await admin.alter_group_offsets(options.application_id, committed)
+        await commit(admin, options.application_id, committed)
     click.echo("Done.")
     return exit_code
 
 
+async def commit(admin: GroupsAdmin, application_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    """Commits offsets. Raises CommandError if a streams group has members, which no request can remove; KafkaError."""
+    from odradek.protocol.errors import ErrorCode, KafkaError
+
+    try:
+        await admin.alter_group_offsets(application_id, offsets)
+    except KafkaError as error:
+        if error.error_code != ErrorCode.UNKNOWN_MEMBER_ID:
+            raise
+        raise CommandError(
+            f"Group '{application_id}' is still active. Make sure to stop all running application instances before "
+            "running the reset tool. The option '--force' does not remove members of a streams group."
+        ) from None
+
+
 async def new_offsets(
-    admin: GroupsAdmin, options: ResetOptions, target: Target, partitions: Sequence[TopicPartition]
+    admin: GroupsAdmin, options: ResetOptions, target: ResetTarget, partitions: Sequence[TopicPartition]
 ) -> Offsets:
     """The new offset of each partition of the input topics. Raises CommandError."""
     from ..cluster.list_offsets import EARLIEST_TIMESTAMP

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 TEST_DEFAULTS: Mapping[str, str] = {
     # Kafka's default of 3 s delays the first assignment of every group in a test.
     "group.initial.rebalance.delay.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
 }
 """The configs in which a broker for tests differs from Kafka's defaults, by Kafka's keys."""
 

@@ -40,6 +40,7 @@ TOOLS = {
     "kafka-share-groups": f"{PACKAGE}.consumer.group.ShareGroupCommand",
     "kafka-storage": "kafka.tools.StorageTool",
     "kafka-streams-application-reset": f"{PACKAGE}.StreamsResetter",
+    "kafka-streams-groups": f"{PACKAGE}.streams.StreamsGroupCommand",
     "kafka-topics": f"{PACKAGE}.TopicCommand",
     "kafka-transactions": f"{PACKAGE}.TransactionsCommand",
 }
@@ -56,7 +57,10 @@ OWN = (
 
 CALLER = re.compile(r"\s+at (java\.base/|jdk\.internal\.|KafkaTools\.)")
 """A line of a stack trace below the tool's own main method."""
-WARNING = re.compile(r"is deprecated and will be removed|has been deprecated and will be|^Warn: ")
+WARNING = re.compile(
+    r"is deprecated and will be removed|has been deprecated and will be|^Warn: "
+    r"|^Error: Streams group '.*' has no active members\.$"
+)
 
 
 class Side(NamedTuple):

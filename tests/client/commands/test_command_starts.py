@@ -15,7 +15,7 @@ OURS = [
     "topics", "produce", "consume", "groups", "transactions", "configs", "get-offsets", "health", "acls",
     "delegation-tokens", "client-metrics", "log-dirs", "delete-records", "leader-election", "broker-api-versions",
     "cluster", "features", "metadata-quorum", "reassign-partitions", "perf", "verify",
-    "streams-application-reset", "share-groups",
+    "streams-application-reset", "share-groups", "streams-groups",
 ]  # fmt: skip
 
 
@@ -50,6 +50,7 @@ UNREACHABLE = {
     "reassign-partitions": ["--list"],
     "streams-application-reset": ["--application-id", "a"],
     "share-groups": ["--list"],
+    "streams-groups": ["--list"],
     "verify": [],
 }
 
@@ -75,6 +76,7 @@ A_REQUEST = {
     "consume": ["--topic", "imported", "--partition", "0", "--offset", "earliest", "--until-end"],
     "groups": ["--list"],
     "share-groups": ["--list"],
+    "streams-groups": ["--list"],
     "transactions": ["list"],
     "configs": ["--describe", "--topic", "imported"],
     "get-offsets": [],

@@ -16,6 +16,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from answers.recording import DIRECTORY
 from support.brokers.our_broker import OurBroker
+from support.groups.streams_application import SETTINGS as STREAMS_SETTINGS
+from support.groups.streams_application import StreamsApplication
 from support.kafka.java import TABLE_VERSION
 from support.kafka.tools import KafkaTools
 
@@ -34,6 +36,7 @@ SETTINGS = {
 AUTHORIZER = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
 MORE_SETTINGS = {
     "acls": {**AUTHORIZER, "super.users": "User:ANONYMOUS"},
+    "streams-groups": STREAMS_SETTINGS,
     "denied": {**AUTHORIZER, "super.users": "User:admin"},
 }
 """Table -> configs of its brokers."""
@@ -87,8 +90,12 @@ def brokers(request: pytest.FixtureRequest, table: Path, tmp_path: Path) -> Iter
 
 @pytest.fixture
 def members(table: Path, brokers: list[OurBroker]) -> Iterator[None]:
-    """In each broker a member of the group live-app, which reads the topic live-events, or of such a share group."""
+    """In each broker a member of the group live-app, which reads the topic live-events, or of such a share group; or
+    streams groups.
+    """
     consumers: list[Consumer | ShareConsumer] = []
+    for broker in brokers if table.stem == "streams-groups" else ():
+        streams_groups(broker.bootstrap_servers)
     for broker in brokers if table.stem in ("groups", "share-groups") else ():
         servers: dict[str, str | int | float | bool] = {"bootstrap.servers": broker.bootstrap_servers}
         admin = AdminClient(servers)
@@ -104,6 +111,25 @@ def members(table: Path, brokers: list[OurBroker]) -> Iterator[None]:
     yield
     for member in consumers:
         member.close()
+
+
+def streams_groups(bootstrap_servers: str) -> None:
+    """The topic lines with five records in each of its two partitions; live-app, which reads it, and has a member that
+    has committed nothing; five more such groups without members, which have read three records and one.
+    """
+    servers: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap_servers}
+    admin = AdminClient(servers)
+    admin.create_topics([NewTopic("lines", 2, 1)])["lines"].result()
+    producer = Producer(servers)
+    for number in range(10):
+        producer.produce("lines", str(number), partition=number % 2)
+    producer.flush()
+    StreamsApplication(bootstrap_servers, "live-app", "lines").start()
+    for group in ("app", "app2", "app3", "app4", "app5"):
+        application = StreamsApplication(bootstrap_servers, group, "lines")
+        application.start()
+        application.stop()
+        application.commit({0: 3, 1: 1})
 
 
 def share_member(servers: dict[str, str | int | float | bool], group: str, topic: str) -> ShareConsumer:

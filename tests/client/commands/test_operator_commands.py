@@ -15,7 +15,7 @@ from odradek.protocol.apis.metadata_versions import FEATURE_LEVELS, LEVELS
 from support.eventually import eventually
 from support.kafka.added_controller import AddedController
 from support.kafka.both_tools import BothTools, lines
-from support.kafka.java import FORMER_KAFKA_VERSION, TABLE_VERSION
+from support.kafka.java import TABLE_VERSION
 from support.kafka.real_kafka import RealKafka
 from support.kafka.tools import KafkaTools
 
@@ -23,13 +23,6 @@ from support.kafka.tools import KafkaTools
 @pytest.fixture(scope="module")
 def tools() -> Iterator[KafkaTools]:
     with KafkaTools(TABLE_VERSION) as tools:
-        yield tools
-
-
-@pytest.fixture(scope="module")
-def older_tools() -> Iterator[KafkaTools]:
-    """The tools of Kafka 4.3.1. Those of 4.4.0 print other lines about controllers."""
-    with KafkaTools(FORMER_KAFKA_VERSION) as tools:
         yield tools
 
 
@@ -159,6 +152,9 @@ def test_cluster(bootstrap: str, both: BothTools) -> None:
     assert " unfenced " in both.same("cluster", "list-endpoints", *server)
     both.same("cluster", "list-endpoints", *server, "--include-fenced-brokers")
     both.same("cluster", "unregister", *server, "--id", "77")
+    both.same("cluster", "unregister-controller", *server, "--id", "77")
+    both.same("cluster", "unregister-controller", *server, "--id", "-3")
+    assert "\tProduce(0): 0 to 13 [usable: 13]," in both.same("cluster", "api-versions", *server)
 
 
 @pytest.mark.java
@@ -218,6 +214,9 @@ def test_the_controllers_themselves(tmp_path: Path, both: BothTools) -> None:
         controller = ("--bootstrap-controller", f"127.0.0.1:{kafka.controller_port}")
         assert both.same("cluster", "cluster-id", *controller).startswith("Cluster ID: ")
         assert "controller" in both.same("cluster", "list-endpoints", *controller)
+        versions = both.same("cluster", "api-versions", *controller)
+        assert "\tProduce(0): UNSUPPORTED,\n\tFetch(1): " in versions
+        assert "\tVote(52): " in versions
         assert "4.4-IV2" in both.same("features", *controller, "describe")
         both.same("features", *controller, "disable", "--feature", "share.version")
         both.same("features", *controller, "upgrade", "--release-version", "4.3-IV0", "--dry-run")
@@ -244,14 +243,11 @@ def test_the_controllers_themselves(tmp_path: Path, both: BothTools) -> None:
 
 @pytest.mark.java
 @pytest.mark.ci
-def test_a_controller_becomes_a_voter_and_is_removed(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], older_tools: KafkaTools
-) -> None:
-    both = BothTools(older_tools, capfd)
+def test_a_controller_becomes_a_voter_and_is_removed(tmp_path: Path, both: BothTools) -> None:
     configs = {"controller.quorum.auto.join.enable": "false"}
-    with RealKafka(tmp_path / "first", configs, version=FORMER_KAFKA_VERSION) as kafka:
+    with RealKafka(tmp_path / "first", configs, version=TABLE_VERSION) as kafka:
         first = f"127.0.0.1:{kafka.controller_port}"
-        with AddedController(tmp_path / "second", 2, first, FORMER_KAFKA_VERSION) as second:
+        with AddedController(tmp_path / "second", 2, first, TABLE_VERSION) as second:
             quorum, server = "metadata-quorum", ("--bootstrap-server", kafka.bootstrap_servers)
             add = (*server, "--command-config", str(second.configuration), "add-controller")
             output = both.same(quorum, *add, "--dry-run")
@@ -267,13 +263,33 @@ def test_a_controller_becomes_a_voter_and_is_removed(
             assert directory_id in voters()
             both.same(quorum, *add)  # it is already a voter
             both.same(quorum, *server, "remove-controller", *remove, "--dry-run")
+            both.same(quorum, *server, "remove-controller", *remove, "--dry-run", "--unregister")
             assert both.ours(quorum, "-C", first, "remove-controller", *remove).out == (
-                f"Removed  KRaft controller 2 with directory id {directory_id}\n"
+                f"Removed KRaft controller 2 with directory id {directory_id}\n"
             )
             assert directory_id not in voters()
             both.same(quorum, *server, "remove-controller", *remove)
             both.same(quorum, *server, "remove-controller", "--controller-id", "2", "--controller-directory-id", "AA")
             both.same(quorum, *server, "remove-controller", "--controller-id", "-2", *remove[2:])
+            both.same(quorum, *server, "remove-controller", *remove, "--unregister")
+            no_voter = both.ours(quorum, *server, "remove-controller", *remove, "--unregister")
+            assert "Failed to remove KRaft voter 2: " in no_voter.err
+            assert "run `odradek cluster unregister-controller --id 2`" in no_voter.err
+            # The controller runs and would register itself again.
+            second.stop()
+            assert both.ours("cluster", "unregister-controller", "-C", first, "--id", "2").out == (
+                "Controller 2 is no longer registered.\n"
+            )
+            both.same("cluster", "unregister-controller", *server, "--id", "2")
+            second.start()
+
+            def is_back() -> bool:
+                return both.ours(quorum, *add).code == 0
+
+            eventually("the controller is added again", is_back)
+            assert both.ours(quorum, "-C", first, "remove-controller", *remove, "--unregister").out == (
+                f"Removed KRaft controller 2 with directory id {directory_id}\nUnregistered KRaft controller 2\n"
+            )
 
 
 @pytest.mark.java
@@ -315,6 +331,7 @@ def test_files_that_do_not_name_a_controller(bootstrap: str, tmp_path: Path, bot
         ("leader-election", ("--election-type", "unclean", "--partition", "1"), "One and only one"),
         ("delete-records", (), "--offset-json-file"),
         ("cluster", ("unregister",), "--id"),
+        ("cluster", ("unregister-controller",), "--id"),
         ("cluster", ("list-endpoints", "-C", "h:1", "--include-fenced-brokers"), "only supported with"),
         ("features", ("describe", "-b", "h:1", "-C", "h:1"), "cannot be used together"),
         ("metadata-quorum", ("describe",), "One of --status or --replication"),

@@ -91,6 +91,31 @@ def test_values_are_random_letters_lines_of_a_file_or_numbers(perf_tool: Perf, n
     assert values[80:] == [str(number) for number in range(40)]
 
 
+def test_keys_are_numbers_in_turn_or_random_ones_of_a_seed(perf_tool: Perf, name: str) -> None:
+    def keys(topic: str, *arguments: str) -> list[tuple[str, ...]]:
+        perf_tool.shell.create(topic, "--partitions", "3")
+        limits = ["--topic", topic, "--num-records", "40", "--throughput", "-1", "--payload-monotonic"]
+        [summary] = perf_tool.lines("produce", *limits, *arguments)
+        assert re.fullmatch(SUMMARY.format(40), summary)
+        read = ["--from-beginning", "--max-messages", "40", "--property", "print.key=true"]
+        lines = perf_tool.shell.out(
+            "consume", "--topic", topic, *read, "--property", "print.partition=true"
+        ).splitlines()
+        return [tuple(line.split("\t")) for line in lines]
+
+    in_turn = keys(name, "--record-key-range", "7", "--key-distribution", "range")
+    assert all(int(key) == int(value) % 7 for _, key, value in in_turn)
+    assert len({(key, partition) for partition, key, _ in in_turn}) == 7, "each key has its partition"
+    by_value = [
+        sorted((int(value), key) for _, key, value in keys(f"{name}-{turn}", *arguments))
+        for turn, arguments in enumerate(
+            [("--record-key-range", "5", "--key-distribution", "random", "--random-seed", seed) for seed in "001"]
+        )
+    ]
+    assert by_value[0] == by_value[1] != by_value[2]
+    assert {key for _, key in by_value[0]} == set("01234")
+
+
 def test_transactions_are_committed(perf_tool: Perf, name: str) -> None:
     perf_tool.shell.create(name)
     arguments = ["--topic", name, "--num-records", "300", "--throughput", "-1", "--record-size", "1000"]
@@ -142,6 +167,7 @@ def test_each_record_is_sent_and_read(perf_tool: Perf, name: str) -> None:
 
 
 PRODUCE = ["produce", "--topic", "t", "--throughput", "-1"]
+SMALL = ["--num-records", "5", "--record-size", "1"]
 
 
 @pytest.mark.parametrize(
@@ -165,6 +191,13 @@ PRODUCE = ["produce", "--topic", "t", "--throughput", "-1"]
             ],
             "cannot be specified together",
         ),
+        ([*PRODUCE, *SMALL, "--key-distribution", "range"], "--record-key-range is required when"),
+        ([*PRODUCE, *SMALL, "--record-key-range", "5"], "--key-distribution must be 'range' or 'random'"),
+        (
+            [*PRODUCE, *SMALL, "--key-distribution", "random", "--record-key-range", "0"],
+            "--record-key-range should be greater than zero.",
+        ),
+        ([*PRODUCE, *SMALL, "--key-distribution", "RANGE"], "'RANGE' is not one of 'none', 'range', 'random'."),
         (["consume", "--topic", "t"], "Missing option '--num-records'"),
         (["consume", "--num-records", "1"], "Exactly one of --topic and --include"),
         (["consume", "--topic", "t", "--num-records", "1", "--date-format", "G"], "'G' of the pattern is not"),

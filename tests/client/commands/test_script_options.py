@@ -1,4 +1,4 @@
-"""Every option of Kafka 4.3's scripts is an option of ours, or is listed with the reason. Our additional options are
+"""Every option of Kafka 4.4's scripts is an option of ours, or is listed with the reason. Our additional options are
 listed.
 
 The options come from the help of Kafka's own classes.
@@ -14,6 +14,7 @@ import pytest
 
 from odradek.__main__ import COMMANDS
 from odradek.client.commands.running import NOT_SERVED
+from support.kafka.java import TABLE_VERSION, run_class
 from support.kafka.tools import KafkaTools
 
 pytestmark = pytest.mark.java
@@ -52,12 +53,20 @@ OTHER_SCRIPTS = {
     "reassign-partitions": f"{TOOLS}.reassign.ReassignPartitionsCommand",
     "client-metrics": f"{TOOLS}.ClientMetricsCommand",
     "share-groups": f"{TOOLS}.consumer.group.ShareGroupCommand",
+    "streams-groups": f"{TOOLS}.streams.StreamsGroupCommand",
     "streams-application-reset": f"{TOOLS}.StreamsResetter",
     "broker-api-versions": f"{TOOLS}.BrokerApiVersionsCommand",
     "perf produce": f"{TOOLS}.ProducerPerformance",
     "perf consume": f"{TOOLS}.ConsumerPerformance",
 }
 """Scripts of which only missing options are looked for. Some print their help indented, with a short form first."""
+SCRIPTS_WITH_ACTIONS = {
+    "cluster": f"{TOOLS}.ClusterTool",
+    "features": f"{TOOLS}.FeatureCommand",
+    "metadata-quorum": f"{TOOLS}.MetadataQuorumCommand",
+}
+"""Scripts whose help names their actions. Their parser ends the JVM, so each help takes one of its own."""
+ACTIONS = re.compile(r"^  \{([a-z,-]+)\}", re.MULTILINE)
 INDENTED_OPTION = re.compile(r"^ {0,2}(?:-\w[^-\n]*, *)?(--[a-z][\w.-]*)", re.MULTILINE)
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "commands.md"
 
@@ -83,6 +92,16 @@ def test_no_option_of_another_script_is_missing(tools: KafkaTools, command: str)
     theirs = set(INDENTED_OPTION.findall(tools.help(OTHER_SCRIPTS[command]))) - OF_EVERY_COMMAND
     assert "--bootstrap-server" in theirs, "the help was read"
     assert theirs - ours(command) - NOT_SERVED.keys() == set()
+
+
+@pytest.mark.parametrize("command", SCRIPTS_WITH_ACTIONS)
+def test_no_action_is_missing_and_none_of_its_options(command: str) -> None:
+    script = SCRIPTS_WITH_ACTIONS[command]
+    (actions,) = ACTIONS.findall(run_class(script, "--help", version=TABLE_VERSION).stdout)
+    for action in actions.split(","):
+        theirs = set(INDENTED_OPTION.findall(run_class(script, action, "--help", version=TABLE_VERSION).stdout))
+        assert "--help" in theirs, "the help was read"
+        assert theirs - ours(f"{command} {action}") - OF_EVERY_COMMAND == set(), action
 
 
 @pytest.mark.parametrize("command", SCRIPTS)

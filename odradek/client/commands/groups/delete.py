@@ -5,7 +5,7 @@ Source: ``ConsumerGroupCommand``: deleteGroups and deleteOffsets.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -44,12 +44,9 @@ async def delete_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: Se
 def print_deleted(
     kind: str, deleted: Sequence[str], failed: Mapping[str, KafkaError], reasons: Mapping[str, str], *, as_json: bool
 ) -> None:
-    """Prints which groups were deleted, and why the others were not. ``kind``: consumer or share."""
+    """Prints which groups were deleted, and why the others were not. ``kind``: consumer, share or streams."""
     if as_json:
-        print_json(
-            [{"group": group, "error": None} for group in deleted]
-            + [{"group": group, "error": error.error_code.name} for group, error in failed.items()]
-        )
+        print_json(deleted_documents(deleted, failed))
     elif not failed:
         click.echo(f"Deletion of requested {kind} groups ({_quoted(deleted)}) was successful.")
     else:
@@ -58,6 +55,12 @@ def print_deleted(
             click.echo(f"* Group '{group}' could not be deleted due to: {reasons[group]}", err=True)
         if deleted:
             click.echo(f"\nThese {kind} groups were deleted successfully: {_quoted(deleted)}")
+
+
+def deleted_documents(deleted: Iterable[str], failed: Mapping[str, KafkaError]) -> list[dict[str, object]]:
+    """For each group whether it was deleted, for JSON."""
+    documents: list[dict[str, object]] = [{"group": group, "error": None} for group in deleted]
+    return documents + [{"group": group, "error": error.error_code.name} for group, error in failed.items()]
 
 
 def _quoted(groups: Sequence[str]) -> str:
@@ -75,23 +78,40 @@ async def delete_offsets(admin: GroupsAdmin, options: GroupOptions, group_ids: S
     documents: list[object] = []
     for group_id in group_ids:
         partitions, statuses = await _wanted(admin, options, group_id)
-        reason = await _delete(admin, group_id, partitions, statuses)
-        if any(status != "Successful" for status in statuses.values()):
-            reason = reason or "Encountered some partition-level error, see the follow-up details."
-        exit_code = 1 if reason else exit_code
-        rows = [(p.topic, p.partition if p.partition >= 0 else None, status) for p, status in sorted(statuses.items())]
-        if options.as_json:
-            names = ("topic", "partition", "status")
-            documents += [{"group": group_id, **dict(zip(names, row, strict=True))} for row in rows]
-            continue
-        if reason:
-            click.echo(f"\nError: {reason}", err=True)
-        else:
-            click.echo(f"Request succeeded for deleting offsets from group {group_id}.")
-        print_columns(("TOPIC", "PARTITION", "STATUS"), rows, (15, 10, 15))
+        code, printed = await delete_and_print_offsets(admin, group_id, partitions, statuses, as_json=options.as_json)
+        exit_code = max(exit_code, code)
+        documents += printed
     if options.as_json:
         print_json(documents)
     return exit_code
+
+
+async def delete_and_print_offsets(
+    admin: GroupsAdmin,
+    group_id: str,
+    partitions: list[TopicPartition],
+    statuses: dict[TopicPartition, str],
+    *,
+    as_json: bool,
+) -> tuple[int, list[object]]:
+    """Deletes offsets of a group, and prints the outcome of each, or returns it for JSON. Returns 1 if one failed.
+
+    ``statuses``: the error texts of topics that do not exist.
+    """
+    reason = await _delete(admin, group_id, partitions, statuses)
+    if any(status != "Successful" for status in statuses.values()):
+        reason = reason or "Encountered some partition-level error, see the follow-up details."
+    rows = [(p.topic, p.partition if p.partition >= 0 else None, status) for p, status in sorted(statuses.items())]
+    exit_code = 1 if reason else 0
+    if as_json:
+        names = ("topic", "partition", "status")
+        return exit_code, [{"group": group_id, **dict(zip(names, row, strict=True))} for row in rows]
+    if reason:
+        click.echo(f"\nError: {reason}", err=True)
+    else:
+        click.echo(f"Request succeeded for deleting offsets from group {group_id}.")
+    print_columns(("TOPIC", "PARTITION", "STATUS"), rows, (15, 10, 15))
+    return exit_code, []
 
 
 async def _wanted(
@@ -103,7 +123,14 @@ async def _wanted(
         if not committed:
             raise CommandError(f"group '{group_id}' has no committed offsets to delete")
         return committed, {}
-    numbers_of_topic = parse_topic_partitions(options.topics)
+    return await partitions_to_delete(admin, options.topics)
+
+
+async def partitions_to_delete(
+    admin: GroupsAdmin, topics: Sequence[str]
+) -> tuple[list[TopicPartition], dict[TopicPartition, str]]:
+    """The partitions of ``TOPIC[:N,...]``, and the error texts of topics that do not exist."""
+    numbers_of_topic = parse_topic_partitions(topics)
     whole = [topic for topic, numbers in numbers_of_topic.items() if numbers is None]
     existing = set(await admin.list_topics()) if whole else set()
     described = await admin.describe_topics(existing.intersection(whole)) if whole else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from odradek.protocol.errors import ErrorCode
 
@@ -12,7 +12,10 @@ from ...errors import AdminError
 if TYPE_CHECKING:
     from ...admin.group_descriptions import GroupDescription
     from ...admin.groups import GroupAdmin
+    from ...admin.streams_group_descriptions import StreamsGroupDescription
     from .options import GroupOptions
+
+Description = TypeVar("Description", "GroupDescription", "StreamsGroupDescription")
 
 
 async def selected_groups(admin: GroupAdmin, options: GroupOptions) -> list[str]:
@@ -28,8 +31,8 @@ async def existing_groups(admin: GroupAdmin, group_ids: Sequence[str]) -> dict[s
 
 
 async def described_groups(
-    describe: Callable[[Sequence[str]], Awaitable[dict[str, GroupDescription]]], group_ids: Sequence[str]
-) -> dict[str, GroupDescription]:
+    describe: Callable[[Sequence[str]], Awaitable[dict[str, Description]]], group_ids: Sequence[str]
+) -> dict[str, Description]:
     """What ``describe`` finds of the groups, as :func:`existing_groups` does."""
     try:
         found = await describe(group_ids)

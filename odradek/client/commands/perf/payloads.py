@@ -1,4 +1,4 @@
-"""The values of ``odradek perf produce``: random letters, lines of a file, or numbers.
+"""The values of ``odradek perf produce``: random letters, lines of a file, or numbers. And its keys: numbers.
 
 Pure: the caller passes the random generator. Source: ``ProducerPerformance.generateRandomPayload``, which makes each
 value anew. Here values of random letters come from a pool, so that a record costs no random numbers. The pool is larger
@@ -15,6 +15,10 @@ POOL_BYTES = 4 * 1024 * 1024
 """No batch is larger: by default a request has at most 1 MiB."""
 POOL_VALUES = 100_000
 """The maximum for small values, of which a batch of 1 MiB has fewer."""
+
+
+KeySource = Callable[[int, int], Sequence[bytes]]
+"""(number of the first record, count) -> the keys of the records."""
 
 
 class PayloadSource(NamedTuple):
@@ -52,3 +56,13 @@ def numbers(last: int) -> PayloadSource:
     return PayloadSource(
         len(b"%d" % last), lambda first, count: [b"%d" % number for number in range(first, first + count)]
     )
+
+
+def keys_in_turn(key_range: int) -> KeySource:
+    """Makes keys that are the numbers below ``key_range`` as text, one after the other, again and again."""
+    return lambda first, count: [b"%d" % (number % key_range) for number in range(first, first + count)]
+
+
+def random_keys(key_range: int, random: Random) -> KeySource:
+    """Makes keys that are random numbers below ``key_range`` as text."""
+    return lambda _first, count: [b"%d" % random.randrange(key_range) for _ in range(count)]

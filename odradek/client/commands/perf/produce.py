@@ -2,7 +2,8 @@
 
 Owns: flags, the loop that sends, transactions, the throughput limit. The records that may be sent now are queued in one
 call (``Producer.send_values``), at most those of one batch: so they have one send time and one latency, which counts
-for each of them. Source: ``ProducerPerformance``, ``ThroughputThrottler``.
+for each of them. Records with keys are sent one by one, because each key has its own partition. Source:
+``ProducerPerformance``, ``ThroughputThrottler``.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from odradek.protocol.common.command_options import flag, option, repeated, take
 from ..command_config import PRODUCER, Settings, client_settings
 from ..running import CommandError, run
 from .options import bootstrap_option, bootstrap_servers, newer, print_histogram
-from .payloads import PayloadSource, numbers, one_of, random_letters
+from .payloads import KeySource, PayloadSource, keys_in_turn, numbers, one_of, random_keys, random_letters
 from .produce_stats import ProduceStats
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...producer.producer import Producer
     from ...types import RecordMetadata
@@ -36,6 +37,7 @@ BATCH_SIZE = 16_384
 YIELD_EVERY = 8
 """Calls between two turns of the event loop, in which answers are read."""
 KNOWN: Settings = {**PRODUCER, "transactional.id": ("transactional_id", str)}
+NO_KEYS, KEYS_IN_TURN, RANDOM_KEYS = "none", "range", "random"
 LISTS = ("--producer-props", "--command-property")
 PATH = click.Path(exists=True, dir_okay=False)
 
@@ -88,6 +90,27 @@ class PerfProduceOptions:
         metavar="MS",
         help="The interval of the printed lines.",
     )
+    record_key_range: int | None = option(
+        "--record-key-range",
+        type=click.IntRange(-(1 << 31), (1 << 31) - 1),
+        metavar="N",
+        help="Keys are the numbers below N, as text.",
+    )
+    key_distribution: str = option(
+        "--key-distribution",
+        type=click.Choice((NO_KEYS, KEYS_IN_TURN, RANDOM_KEYS)),
+        default=NO_KEYS,
+        show_default=True,
+        help="Send records without keys, with the keys in turn, or with random ones.",
+    )
+    random_seed: int = option(
+        "--random-seed",
+        type=click.IntRange(-(1 << 63), (1 << 63) - 1),
+        default=0,
+        show_default=True,
+        metavar="SEED",
+        help="The seed of random keys and values.",
+    )
 
 
 class ProduceTest(NamedTuple):
@@ -121,7 +144,9 @@ def produce(options: PerfProduceOptions) -> int:
         settings["transactional_id"] = f"performance-producer-{uuid.uuid4()}"
     duration_ms = (options.transaction_duration_ms or TRANSACTION_MS) if "transactional_id" in settings else None
     server = bootstrap_servers(options.bootstrap_server, options.config, options.properties)
-    values = the_values(options.record_size, options.payload_file, options.payload_delimiter, options.num_records)
+    chance = Random(options.random_seed)
+    values = the_values(options, chance)
+    keys = the_keys(options, chance)
     batch_size = int(settings.get("batch_size", BATCH_SIZE))
     test = ProduceTest(options, duration_ms, batch_size)
 
@@ -129,7 +154,7 @@ def produce(options: PerfProduceOptions) -> int:
         from ...producer.producer import Producer
 
         async with Producer(server, **settings) as producer:
-            return await ProduceRun(producer, test, values).run()
+            return await ProduceRun(producer, test, values, keys).run()
 
     return run(work, is_measuring=True)
 
@@ -141,6 +166,7 @@ def check_numbers(options: PerfProduceOptions) -> None:
         ("--record-size", options.record_size),
         ("--transaction-duration-ms", options.transaction_duration_ms),
         ("--reporting-interval", options.reporting_interval),
+        ("--record-key-range", options.record_key_range),
     ):
         if number is not None and number <= 0:
             raise click.UsageError(f"{name} should be greater than zero.")
@@ -149,10 +175,15 @@ def check_numbers(options: PerfProduceOptions) -> None:
             "The value for --warmup-records must be strictly fewer than the number of records in the test, "
             "--num-records."
         )
+    if options.record_key_range is not None and options.key_distribution == NO_KEYS:
+        raise click.UsageError("--key-distribution must be 'range' or 'random' when --record-key-range is specified.")
+    if options.record_key_range is None and options.key_distribution != NO_KEYS:
+        raise click.UsageError("--record-key-range is required when --key-distribution is 'range' or 'random'.")
 
 
-def the_values(record_size: int | None, payload_file: str | None, delimiter: str, num_records: int) -> PayloadSource:
+def the_values(options: PerfProduceOptions, chance: Random) -> PayloadSource:
     """The source of the records' values. Raises CommandError if the payload file is empty."""
+    payload_file, delimiter = options.payload_file, options.payload_delimiter
     if payload_file is not None:
         click.echo(f"Reading payloads from: {Path(payload_file).absolute()}")
         text = Path(payload_file).read_bytes()
@@ -161,19 +192,32 @@ def the_values(record_size: int | None, payload_file: str | None, delimiter: str
         separator = b"\n" if delimiter == "\\n" else delimiter.encode()
         payloads = text.removesuffix(separator).split(separator)
         click.echo(f"Number of records read: {len(payloads)}")
-        return one_of(payloads, Random(0))
-    return numbers(num_records - 1) if record_size is None else random_letters(record_size, Random(0))
+        return one_of(payloads, chance)
+    if options.record_size is None:
+        return numbers(options.num_records - 1)
+    return random_letters(options.record_size, chance)
+
+
+def the_keys(options: PerfProduceOptions, chance: Random) -> KeySource | None:
+    """The source of the records' keys; None if they have none."""
+    if options.record_key_range is None:
+        return None
+    if options.key_distribution == RANDOM_KEYS:
+        return random_keys(options.record_key_range, chance)
+    return keys_in_turn(options.record_key_range)
 
 
 class ProduceRun:
     """Sends the records of one test and counts the acknowledgements."""
 
-    def __init__(self, producer: Producer, test: ProduceTest, values: PayloadSource) -> None:
+    def __init__(
+        self, producer: Producer, test: ProduceTest, values: PayloadSource, keys: KeySource | None = None
+    ) -> None:
         import asyncio
 
         from ...producer.batches import values_that_fit
 
-        self._producer, self._test, self._values = producer, test, values
+        self._producer, self._test, self._values, self._keys = producer, test, values, keys
         self._together = values_that_fit(test.batch_size, values.largest)
         self._calls = 0
         self._now_s = asyncio.get_running_loop().time
@@ -210,7 +254,10 @@ class ProduceRun:
             )
             count = await self._allowed(room, sent, start_s)
             values = self._values.take(sent, count)
-            await self._send(values)
+            if self._keys is None:
+                await self._send(values)
+            else:
+                await self._send_with_keys(values, self._keys(sent, count))
             sent += count
             if begun_ms is not None and self._now_ms() - begun_ms >= (test.transaction_ms or 0):
                 await producer.commit_transaction()
@@ -239,8 +286,18 @@ class ProduceRun:
 
     async def _send(self, values: Sequence[bytes]) -> None:
         """Queues records. Their latency begins here, before the producer may wait for memory, as in Kafka's tool."""
+        done = self._acknowledged(len(values), sum(map(len, values)))
+        (await self._producer.send_values(self._test.options.topic, values)).add_done_callback(done)
+
+    async def _send_with_keys(self, values: Sequence[bytes], keys: Sequence[bytes]) -> None:
+        """Queues records with keys, each with a send time and a latency of its own."""
+        for value, key in zip(values, keys, strict=True):
+            done = self._acknowledged(1, len(value))
+            (await self._producer.send(self._test.options.topic, value, key)).add_done_callback(done)
+
+    def _acknowledged(self, count: int, size: int) -> Callable[[asyncio.Future[RecordMetadata]], None]:
+        """What counts the answer to records that are sent now. ``size``: the bytes of their values."""
         sent_ms, steady = self._now_ms(), self._steady
-        count, size = len(values), sum(map(len, values))
 
         def done(future: asyncio.Future[RecordMetadata]) -> None:
             if future.cancelled():
@@ -255,7 +312,7 @@ class ProduceRun:
                 for line in stats.record(now_ms - sent_ms, count, size, now_ms):
                     click.echo(line)
 
-        (await self._producer.send_values(self._test.options.topic, values)).add_done_callback(done)
+        return done
 
     def _print(self) -> None:
         now_ms = self._now_ms()

@@ -13,7 +13,7 @@ from odradek.protocol.common.command_options import takes
 
 from ..kafka_command import KafkaCommand
 from ..running import main, run
-from .options import ShareGroupOptions, check_share_options
+from .options import STATES, TYPE, ShareGroupOptions, check_share_options
 
 if TYPE_CHECKING:
     from ..groups.reset_target import ResetTo
@@ -44,10 +44,11 @@ async def ask_about_share_groups(options: ShareGroupOptions, to: ResetTo | None)
     """Connects and runs the action. Returns its exit code, None for 0."""
     if options.action == "list":
         from ...admin.groups import GroupAdmin
-        from .list import list_share_groups
+        from ..groups.list_of_type import list_groups_of_type
 
         async with options.connection.admin(GroupAdmin, options.timeout_ms) as admin:
-            return await list_share_groups(admin, options)
+            await list_groups_of_type(admin, TYPE, options.state, STATES, as_json=options.as_json)
+        return None
     from .admin import ShareGroupsAdmin
 
     async with options.connection.admin(ShareGroupsAdmin, options.timeout_ms) as share_admin:

@@ -13,9 +13,9 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 from ...errors import AdminError, broker_error
 from ..groups.delete import print_deleted
+from ..groups.list_of_type import groups_of_type
 from ..output import print_columns, print_json
-from .list import every_share_group
-from .options import ShareGroupOptions
+from .options import TYPE, ShareGroupOptions
 
 if TYPE_CHECKING:
     from .admin import ShareGroupsAdmin
@@ -28,7 +28,7 @@ async def delete_share_groups(admin: ShareGroupsAdmin, options: ShareGroupOption
 
     A group of another type is not deleted, nor is one with members.
     """
-    states = {group.group_id: group.state for group in await every_share_group(admin)}
+    states = {group.group_id: group.state for group in await groups_of_type(admin, TYPE)}
     named = list(states) if options.all_groups else list(dict.fromkeys(options.groups))
     failed: dict[str, KafkaError] = {}
     reasons: dict[str, str] = {}

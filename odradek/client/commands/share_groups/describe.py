@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ..groups.describe import assignment_text
+from ..groups.list_of_type import groups_of_type
 from ..groups.selection import described_groups
 from ..output import Column, print_json, print_table
 from ..progress import Progress
-from .list import every_share_group
-from .options import ShareGroupOptions
+from .options import TYPE, ShareGroupOptions
 
 if TYPE_CHECKING:
     from ...admin.group_descriptions import GroupDescription, MemberDescription
@@ -31,7 +31,7 @@ EMPTY = "Empty"
 
 async def describe_share_groups(admin: ShareGroupsAdmin, options: ShareGroupOptions) -> int | None:
     """``--describe``, sorted by group. Prints an error for each group that does not exist, and goes on."""
-    named = [group.group_id for group in await every_share_group(admin)] if options.all_groups else options.groups
+    named = [group.group_id for group in await groups_of_type(admin, TYPE)] if options.all_groups else options.groups
     group_ids = sorted(set(named))
     exit_code = 0
     documents: list[object] = []

@@ -15,6 +15,7 @@ from ..command_config import ConnectionOptions
 from ..groups.options import named
 from ..running import exactly_one, json_option, timeout_option
 
+TYPE = "Share"
 STATES = ("Empty", "Stable", "Dead")
 
 

@@ -1,0 +1,1 @@
+"""``odradek streams-groups``: one module for each action."""
