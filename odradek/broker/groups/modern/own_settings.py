@@ -9,11 +9,14 @@ from ...config.definition import group_keys
 from ...config.stored import served_value
 
 
-def own_value(configs: Mapping[str, str], key: str) -> int | None:
-    """Returns the value of a numeric key in a group's configs; None if it has none, or an invalid one."""
+def own_or_default(configs: Mapping[str, str], key: str, default: int, bounds: tuple[int, int] | None = None) -> int:
+    """Returns the value of a numeric key: the group's own, limited to the coordinator's present ``bounds`` (lowest,
+    highest); ``default`` if it has none, or an invalid one. The default is the coordinator's and is not limited."""
     text = configs.get(key)
-    value = None if text is None else served_value(group_keys()[key], text)
-    return value if isinstance(value, int) else None
+    own = None if text is None else served_value(group_keys()[key], text)
+    if not isinstance(own, int):
+        return default
+    return own if bounds is None else min(max(own, bounds[0]), bounds[1])
 
 
 def own_list(configs: Mapping[str, str], key: str) -> tuple[str, ...] | None:
@@ -21,8 +24,3 @@ def own_list(configs: Mapping[str, str], key: str) -> tuple[str, ...] | None:
     text = configs.get(key)
     value = None if text is None else served_value(group_keys()[key], text)
     return value if isinstance(value, tuple) else None
-
-
-def within(own: int, lowest: int, highest: int) -> int:
-    """Limits a group's own value to the coordinator's present bounds."""
-    return min(max(own, lowest), highest)

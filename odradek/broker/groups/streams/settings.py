@@ -6,7 +6,7 @@ Pure. Times in milliseconds. A group's own value is limited to the coordinator's
 
 from collections.abc import Mapping
 
-from ..modern.own_settings import own_list, own_value, within
+from ..modern.own_settings import own_list, own_or_default
 from .group import StreamsGroups
 
 STICKY = "sticky"
@@ -18,62 +18,51 @@ HIGHEST_INT = 2**31 - 1
 
 def session_timeout_ms(groups: StreamsGroups, group_id: str) -> int:
     """How long a member may send no heartbeat before it is removed (``streams.session.timeout.ms``)."""
-    config = groups.config
-    own = own_value(groups.group_configs(group_id), "streams.session.timeout.ms")
-    if own is None:
-        return config.group_streams_session_timeout_ms
-    return within(own, config.group_streams_min_session_timeout_ms, config.group_streams_max_session_timeout_ms)
+    config, own = groups.config, groups.group_configs(group_id)
+    bounds = config.group_streams_min_session_timeout_ms, config.group_streams_max_session_timeout_ms
+    return own_or_default(own, "streams.session.timeout.ms", config.group_streams_session_timeout_ms, bounds)
 
 
 def heartbeat_interval_ms(groups: StreamsGroups, group_id: str) -> int:
     """The interval at which members shall send heartbeats (``streams.heartbeat.interval.ms``)."""
-    config = groups.config
-    own = own_value(groups.group_configs(group_id), "streams.heartbeat.interval.ms")
-    if own is None:
-        return config.group_streams_heartbeat_interval_ms
-    return within(own, config.group_streams_min_heartbeat_interval_ms, config.group_streams_max_heartbeat_interval_ms)
+    config, own = groups.config, groups.group_configs(group_id)
+    bounds = config.group_streams_min_heartbeat_interval_ms, config.group_streams_max_heartbeat_interval_ms
+    return own_or_default(own, "streams.heartbeat.interval.ms", config.group_streams_heartbeat_interval_ms, bounds)
 
 
 def assignment_interval_ms(groups: StreamsGroups, group_id: str) -> int:
     """The shortest interval between target assignments (``streams.assignment.interval.ms``)."""
-    config = groups.config
-    own = own_value(groups.group_configs(group_id), "streams.assignment.interval.ms")
-    if own is None:
-        return config.group_streams_assignment_interval_ms
-    return within(own, config.group_streams_min_assignment_interval_ms, config.group_streams_max_assignment_interval_ms)
+    config, own = groups.config, groups.group_configs(group_id)
+    bounds = config.group_streams_min_assignment_interval_ms, config.group_streams_max_assignment_interval_ms
+    return own_or_default(own, "streams.assignment.interval.ms", config.group_streams_assignment_interval_ms, bounds)
 
 
 def initial_rebalance_delay_ms(groups: StreamsGroups, group_id: str) -> int:
     """How long a group without members waits for more of them (``streams.initial.rebalance.delay.ms``)."""
-    own = own_value(groups.group_configs(group_id), "streams.initial.rebalance.delay.ms")
-    return groups.config.group_streams_initial_rebalance_delay_ms if own is None else own
+    default = groups.config.group_streams_initial_rebalance_delay_ms
+    return own_or_default(groups.group_configs(group_id), "streams.initial.rebalance.delay.ms", default)
 
 
 def task_offset_interval_ms(groups: StreamsGroups, group_id: str) -> int:
     """The interval at which members shall report the offsets of their tasks (``streams.task.offset.interval.ms``)."""
-    config = groups.config
-    own = own_value(groups.group_configs(group_id), "streams.task.offset.interval.ms")
-    if own is None:
-        return config.group_streams_task_offset_interval_ms
-    return within(own, config.group_streams_min_task_offset_interval_ms, HIGHEST_INT)
+    config, own = groups.config, groups.group_configs(group_id)
+    bounds = config.group_streams_min_task_offset_interval_ms, HIGHEST_INT
+    return own_or_default(own, "streams.task.offset.interval.ms", config.group_streams_task_offset_interval_ms, bounds)
 
 
 def acceptable_recovery_lag(groups: StreamsGroups, group_id: str) -> int:
     """The number of records by which a task's state may lag behind and still count as up to date
     (``streams.acceptable.recovery.lag``)."""
-    own = own_value(groups.group_configs(group_id), "streams.acceptable.recovery.lag")
-    return groups.config.group_streams_acceptable_recovery_lag if own is None else own
+    default = groups.config.group_streams_acceptable_recovery_lag
+    return own_or_default(groups.group_configs(group_id), "streams.acceptable.recovery.lag", default)
 
 
 def assignment_configs(groups: StreamsGroups, group_id: str) -> Mapping[str, str]:
     """Returns the settings on which the target assignment depends, as they are stored with the group's epoch. A change
     of them raises the epoch."""
     config, own = groups.config, groups.group_configs(group_id)
-    standbys = own_value(own, "streams.num.standby.replicas")
-    if standbys is None:
-        standbys = config.group_streams_num_standby_replicas
-    else:
-        standbys = within(standbys, 0, config.group_streams_max_standby_replicas)
+    bounds = 0, config.group_streams_max_standby_replicas
+    standbys = own_or_default(own, "streams.num.standby.replicas", config.group_streams_num_standby_replicas, bounds)
     configs = {NUM_STANDBY_REPLICAS: str(standbys)}
     tags = own_list(own, "streams.rack.aware.assignment.tags")
     if tags is None:
