@@ -1,7 +1,8 @@
 """The timers that the core of one partition has set.
 
-Owns: the timer of each key, and the retry of an event whose records could not be appended. Never does: deciding what an
-event means. Source: ``CoordinatorTimer``.
+Owns: the timer of each key, and the retry of an event whose records could not be appended, or that raised an exception.
+Never does: deciding what an event means, catching exceptions. Invariant: a timer that has fired was handled, or is set
+again. Source: ``CoordinatorTimer``.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,8 @@ from ..timers.timers import Timer, Timers
 from .effects import CancelTimer, SetTimer, TimerKey
 
 TIMER_RETRY_MS = 500
-"""How long the retry of an event waits if its records could not be appended (``CoordinatorTimer``, retryBackoff)."""
+"""How long the retry of an event waits if its records could not be appended or it raised (``CoordinatorTimer``,
+retryBackoff)."""
 
 
 class _RunningTimer:
@@ -35,7 +37,7 @@ class ShardTimers:
     __slots__ = ("_by_key", "_fire", "_timers")
 
     def __init__(self, timers: Timers, fire: Callable[[Any], ErrorCode]) -> None:
-        """``fire`` handles an event; if it returns an error, it gets the event again after TIMER_RETRY_MS."""
+        """``fire`` handles an event; if it returns an error or raises, it gets the event again after TIMER_RETRY_MS."""
         self._timers = timers
         self._fire = fire
         self._by_key: dict[TimerKey, _RunningTimer] = {}
@@ -69,5 +71,12 @@ class ShardTimers:
 
     def _due(self, timer: _RunningTimer) -> None:
         del self._by_key[timer.key]
-        if self._fire(timer.event) and timer.key not in self._by_key:
-            self._set(SetTimer(timer.key, TIMER_RETRY_MS, timer.event))
+        is_handled = False
+        try:
+            is_handled = not self._fire(timer.event)
+        except Exception as error:
+            error.add_note(f"The timer's event, which is repeated in {TIMER_RETRY_MS} ms: {timer.event}")
+            raise
+        finally:
+            if not is_handled and timer.key not in self._by_key:
+                self._set(SetTimer(timer.key, TIMER_RETRY_MS, timer.event))

@@ -165,9 +165,11 @@ class Coordinators:
         self._slices.start_background(self._look(self._rebalance_watch), "the check for slow rebalances")
 
     def _look(self, watch: "RebalanceWatch") -> Steps[None]:
-        """Looks at all groups, and schedules the next look."""
-        yield from watch.log_changes(self.groups.cores(), self._clock_ms())
-        self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
+        """Looks at all groups, and schedules the next look, also after an exception."""
+        try:
+            yield from watch.log_changes(self.groups.cores(), self._clock_ms())
+        finally:
+            self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
 
     def leaders_changed(self, image: MetadataImage, delta: MetadataDelta) -> Steps[None]:
         """Elects and resigns according to a change of the metadata, after the replicas were switched.

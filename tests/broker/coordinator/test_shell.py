@@ -6,10 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from odradek.broker.coordinator.shard import ShardState
+from odradek.broker.coordinator.shard_timers import TIMER_RETRY_MS
 from odradek.broker.groups.classic.records import group_tombstone
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.groups.core import GroupCore
+from odradek.broker.groups.effects import GroupEffects, TimerEvent
 from odradek.broker.groups.offsets.store import offset_commit_record
 from odradek.broker.groups.records import CoordinatorRecord
 from odradek.protocol.apis.api_keys import ApiKey
@@ -157,6 +159,31 @@ def test_a_failure_that_no_check_foresaw_stops_only_its_partition(
     assert "__consumer_offsets-0 cannot be loaded" in said
     assert "of a kind that no check foresaw" in said
     assert ("memory, offset 0" in said) == (place == "load")
+
+
+def test_the_event_of_a_timer_that_raises_is_handled_again_and_ends_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in Kafka. Otherwise one exception would end the expiration of a whole partition."""
+    coordinator, timers = _coordinator({43: MemoryLog()})
+    coordinator.shard_of("spurs")
+    handled: list[str] = []
+    handle = GroupCore.handle_timer
+
+    def fail_once(core: GroupCore, event: TimerEvent, effects: GroupEffects) -> None:
+        handled.append(type(event).__name__)
+        if len(handled) == 1:
+            raise IndexError("of a kind that no check foresaw")
+        handle(core, event, effects)
+
+    monkeypatch.setattr(GroupCore, "handle_timer", fail_once)
+    with pytest.raises(IndexError) as raised:
+        timers.fire_next()
+    assert raised.value.__notes__ == ["The timer's event, which is repeated in 500 ms: ExpirationDue()"]
+    failed_ms = timers.now_ms
+    timers.fire_next()
+    assert timers.now_ms == failed_ms + TIMER_RETRY_MS
+    timers.fire_next()
+    assert handled == ["ExpirationDue"] * 3
+    assert timers.now_ms > failed_ms + 2 * TIMER_RETRY_MS, "the interval of the timer again"
 
 
 def test_a_marker_for_a_partition_that_failed_to_load_is_kept_for_later() -> None:

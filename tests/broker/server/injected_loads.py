@@ -23,6 +23,7 @@ from odradek.client.share import ShareConsumer
 from odradek.client.share.share_consumer import AcknowledgeType
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
+from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse
 from odradek.testing.broker.in_process import InProcessBroker
 from odradek.testing.clusters.cluster import KafkaCluster
 from odradek.testing.clusters.cluster_broker import ClusterBroker
@@ -90,6 +91,7 @@ class SecuredCluster(KafkaCluster):
             "sasl.enabled.mechanisms": "OAUTHBEARER",
             "sasl.mechanism.inter.broker.protocol": "OAUTHBEARER",
             "sasl.oauthbearer.jwks.endpoint.url": provider.jwks_url,
+            "sasl.oauthbearer.jwks.endpoint.refresh.ms": "1000",
             "sasl.oauthbearer.expected.audience": AUDIENCE,
             "sasl.oauthbearer.expected.issuer": ISSUER,
             "sasl.oauthbearer.token.endpoint.url": provider.token_url,
@@ -330,6 +332,7 @@ class LoadAlone(Load):
         self.consume(topic)
         self.attempt("a share group is configured", lambda: self.configure_sharing(f"sharing-{topic}"))
         self.attempt("a share group rejects all", lambda: asyncio.run(self.reject_all(topic)))
+        self.attempt("a streams group gets its tasks", lambda: self.stream(topic))
         self.attempt("a config is set", lambda: self.configure(broker.port, CLEANER_RATE, self.rounds))
         for _ in range(LINES):
             logging.getLogger("odradek.broker").info("a line that is written too often")
@@ -356,6 +359,44 @@ class LoadAlone(Load):
         resource = IncrementalAlterConfigsRequest.AlterConfigsResource(GROUP_RESOURCE, group, configs)
         request = IncrementalAlterConfigsRequest([resource], False)
         return not Asking(self._broker.port).ask(request, 1).responses[0].error_code
+
+    def stream(self, topic: str) -> bool:
+        """A member joins a streams group with a topology that lacks an internal topic, gets its tasks, and leaves."""
+        group = f"streams-{topic}"
+        changelog = StreamsGroupHeartbeatRequest.TopicInfo(f"{group}-changelog", 0, 1, [])
+        part = StreamsGroupHeartbeatRequest.Subtopology("0", [topic], [], [changelog])
+        first = self.streams_heartbeat(
+            group,
+            0,
+            rebalance_timeout_ms=60_000,
+            topology=StreamsGroupHeartbeatRequest.Topology(0, [part]),
+            process_id="process",
+            client_tags=[],
+            active_tasks=[],
+            standby_tasks=[],
+            warmup_tasks=[],
+        )
+        if first.error_code:
+            return False
+        epoch = first.member_epoch
+        tasks = first.active_tasks
+
+        def has_tasks() -> bool:
+            nonlocal epoch, tasks
+            answer = self.streams_heartbeat(group, epoch)
+            if not answer.error_code:
+                epoch, tasks = answer.member_epoch, answer.active_tasks or tasks
+            return bool(tasks)
+
+        eventually(f"{group} has tasks", has_tasks, patience_s=PATIENCE_S)
+        return not self.streams_heartbeat(group, -1).error_code
+
+    def streams_heartbeat(self, group: str, epoch: int, **fields: Any) -> StreamsGroupHeartbeatResponse:
+        """Sends a heartbeat of the only member of a streams group."""
+        request = StreamsGroupHeartbeatRequest(group_id=group, member_id="member", member_epoch=epoch, **fields)
+        answer = Asking(self._broker.port).ask(request, 1)
+        assert isinstance(answer, StreamsGroupHeartbeatResponse)
+        return answer
 
     async def reject_all(self, topic: str) -> None:
         """Rejects what a share group gets: the records of the topic, and one more, for which a fetch has waited."""

@@ -17,8 +17,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from odradek.broker.coordinator.shard import CoordinatorShard
 from odradek.broker.timers.slices import SLICES, SlicedWork
+from odradek.broker.timers.timer_queue import TIMERS
 from odradek.broker.timers.work import KindOfWork, Pauses, name_of
+from odradek.protocol.errors import ErrorCode
 
 TIMES = 2
 """How often an armed place raises."""
@@ -41,7 +44,7 @@ class Injector:
 
     A callback raises after it has done its work, a function on a thread in its place, and a step of sliced work after
     the first step. A task raises where it awaits, or at its end if it does not wait. A task that must go on is run
-    again after a short pause.
+    again after a short pause. The timer of a coordinator raises in place of its event, which is then repeated.
     """
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
@@ -84,7 +87,7 @@ class Injector:
 
     def _patch(self, patch: pytest.MonkeyPatch) -> None:
         call, run, awaited, keep_running = KindOfWork.call, KindOfWork._run, KindOfWork.awaited, KindOfWork.keep_running
-        on_thread, advance = KindOfWork.awaited_on_thread, SlicedWork.advance
+        on_thread, advance, fire = KindOfWork.awaited_on_thread, SlicedWork.advance, CoordinatorShard._fire
 
         def calls(kind: KindOfWork, callback: Callable[..., object], *arguments: Any) -> None:
             self._passes(place := Place(kind.name, name_of(callback)))
@@ -113,6 +116,13 @@ class Injector:
                 sliced._steps = _raising_steps(sliced._steps)
             advance(sliced, *arguments)
 
+        def fires(shard: CoordinatorShard[Any, Any], event: Any) -> ErrorCode:
+            self._passes(place := Place(TIMERS.name, type(event).__name__))
+            if self._raises(place):
+                raise InjectedError
+            return fire(shard, event)
+
+        patch.setattr(CoordinatorShard, "_fire", fires)
         patch.setattr(KindOfWork, "call", calls)
         patch.setattr(KindOfWork, "_run", runs)
         patch.setattr(KindOfWork, "keep_running", keeps_running)
