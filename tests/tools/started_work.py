@@ -19,6 +19,7 @@ METHODS = frozenset(
         "TaskGroup",
         "run_in_executor",
         "to_thread",
+        "Thread",
     }
 )
 ROOM = "broker/timers/"
@@ -31,8 +32,14 @@ def started_elsewhere(path: str, source: str) -> list[str]:
     return [
         f"{path}:{node.lineno}: {node.attr}"
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Attribute) and node.attr in METHODS
+        if isinstance(node, ast.Attribute) and (node.attr in METHODS or _submits_to_a_pool(node))
     ]
+
+
+def _submits_to_a_pool(node: ast.Attribute) -> bool:
+    """Whether it is the method ``submit`` of something that is called a pool."""
+    owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+    return node.attr == "submit" and owner.endswith("pool")
 
 
 def names_of_kinds(source: str) -> list[str]:

@@ -25,6 +25,8 @@ def test_all_work_is_started_in_one_place() -> None:
         "loop.call_later",
         "done.add_done_callback(f)",
         "asyncio.to_thread(f)",
+        "threading.Thread(target=f)",
+        "self._pool.submit(f)",
     ],
 )
 def test_other_ways_are_found(line: str) -> None:

@@ -86,7 +86,8 @@ class RecordWork:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, thread_name_prefix="records")
         self._is_running = True
-        self._pool.submit(_slice, piece.steps, asyncio.get_running_loop(), lambda *ended: self._sliced(piece, *ended))
+        loop = asyncio.get_running_loop()
+        RECORDS.in_pool(self._pool, _slice, piece.steps, loop, lambda *ended: self._sliced(piece, *ended))
 
     def _next(self) -> RecordTask | None:
         """The piece to run next. New pieces and those in progress alternate, if another one may begin."""

@@ -36,7 +36,7 @@ class WriterThreads:
         """Runs ``work`` on a thread, then ``then`` on the event loop that is running now."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="writer")
-        self._pool.submit(_run, work, then, asyncio.get_running_loop())
+        WRITES.in_pool(self._pool, _run, work, then, asyncio.get_running_loop())
 
     def next_turn(self, callback: Callable[[], None]) -> None:
         """Calls back in the next turn of the event loop that is running now."""

@@ -9,7 +9,6 @@ Source: ``OAuthBearerRefreshingLogin``, ``ExpiringCredentialRefreshingLogin``.
 import asyncio
 import contextlib
 import logging
-import threading
 import time
 from collections.abc import Callable
 
@@ -99,7 +98,7 @@ class NodeTokens:
             with contextlib.suppress(RuntimeError):  # the loop is closed: the broker has stopped
                 TOKENS.soon_in(loop, ended, token, failure)
 
-        threading.Thread(target=ask, name="token", daemon=True).start()
+        TOKENS.own_thread(ask, "token")
         return attempt
 
     def _tell(self) -> None:

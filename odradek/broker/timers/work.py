@@ -6,6 +6,8 @@
     CLEANING.awaited(self._ask(worker))             a task whose exception the caller gets, because it awaits the task
     CLEANING.on_thread(self._remove, files)         a function on a thread
     CLEANING.awaited_on_thread(round_.sync)         the same, if the caller gets its exception
+    CLEANING.in_pool(pool, self._write)             the same on a thread of a pool; nothing awaits it
+    CLEANING.own_thread(self._run, "cleaner")       a thread that the broker's stop does not wait for
     CLEANING.soon(self._next), CLEANING.later(2.0, self._retry)     callbacks of the event loop
     CLEANING.when_done(future, self._ended)         callbacks of a future
 
@@ -17,7 +19,9 @@ Counts are those of the process, as those of the processor are. Source: our own;
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Executor
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -98,6 +102,14 @@ class KindOfWork:
     def awaited_on_thread(self, function: Callable[..., Result], *arguments: Any) -> "asyncio.Future[Result]":
         """Calls a function on a thread for a caller that takes its exception from the future."""
         return asyncio.get_running_loop().run_in_executor(None, function, *arguments)
+
+    def in_pool(self, pool: Executor, function: Callable[..., object], *arguments: Any) -> None:
+        """Calls a function on a thread of a pool."""
+        pool.submit(self.call, function, *arguments)
+
+    def own_thread(self, function: Callable[[], object], name: str) -> None:
+        """Calls a function on a new thread, which ends with the process at the latest."""
+        threading.Thread(target=self.call, args=(function,), name=name, daemon=True).start()
 
     def soon_in(self, loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *arguments: Any) -> None:
         """Calls back in the next turn of an event loop that another thread runs. Raises RuntimeError if the loop was

@@ -19,7 +19,10 @@ from urllib.parse import unquote, urlsplit
 
 from ...config.errors import ConfigError
 from ...config.oauthbearer import URL_KEY, JwksSettings
+from ...timers.work import KindOfWork
 from .signed_tokens import JwksError, VerificationKey, parse_jwks
+
+FETCHES = KindOfWork("jwks", "fetches the public keys of an identity provider")
 
 logger = logging.getLogger(__name__)
 
@@ -82,8 +85,7 @@ class FetchedKeys:
         self._wanted = threading.Event()
         self._early_after_s = now_s() + EARLY_MS / 1000
         self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="jwks", daemon=True)
-        self._thread.start()
+        FETCHES.own_thread(self._run, "jwks")
 
     def current(self) -> Keys:
         """The keys of the latest fetch."""
@@ -106,7 +108,7 @@ class FetchedKeys:
             self._wanted.clear()
             if self._closed.is_set():
                 return
-            self._refresh()
+            FETCHES.call(self._refresh)
 
     def _refresh(self) -> None:
         """Fetches the keys. Retries for at most ``retry_backoff_max_ms``, with pauses that double."""

@@ -116,6 +116,24 @@ def test_keys_are_fetched_again_in_time_and_stay_if_that_fails(provider: Provide
         keys.close()
 
 
+def test_an_exception_of_one_fetch_ends_no_later_one(provider: Provider, caplog: pytest.LogCaptureFixture) -> None:
+    provider.answers = [(200, document("a").encode())]
+    outcomes: list[Exception | str] = [document("a"), IndexError("of a kind that no check foresaw"), document("b")]
+
+    def fetch(_: str) -> str:
+        outcome = outcomes.pop(0) if len(outcomes) > 1 else outcomes[0]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    keys = FetchedKeys(settings(provider.url, refresh_ms=5), fetch)
+    try:
+        eventually("the later keys are known", lambda: names(keys) == ["b"])
+    finally:
+        keys.close()
+    assert "jwks: FetchedKeys._refresh failed: IndexError" in caplog.text
+
+
 def test_a_start_without_keys_fails_with_the_url(provider: Provider, tmp_path: Path) -> None:
     provider.answers = [(404, b"")]
     missing = tmp_path / "none.json"
