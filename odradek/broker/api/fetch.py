@@ -24,7 +24,7 @@ from dataclasses import replace
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
-from odradek.protocol.security.acl import ANONYMOUS, AclOperation
+from odradek.protocol.security.acl import AclOperation
 
 from ..dispatch.request import Access, Reply, RequestContext
 from ..fetch.answer import (
@@ -114,7 +114,7 @@ def _session(
 def _owner(request: FetchRequest, context: RequestContext) -> SessionOwner:
     """Who opens a session: a broker (the request was checked for CLUSTER_ACTION), a user, or a client's address."""
     is_follower = max(request.replica_id, request.replica_state.replica_id) >= 0
-    return SessionOwner(context.client_host if context.principal == ANONYMOUS else context.principal, is_follower)
+    return SessionOwner(context.owner, is_follower)
 
 
 def _limits(broker: RecordParts, request: FetchRequest, context: RequestContext) -> FetchLimits:

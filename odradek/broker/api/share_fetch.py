@@ -91,16 +91,16 @@ def _check_renewal(request: ShareFetchRequest, version: int) -> None:
 
 def _session(broker: ShareFetchParts, request: ShareFetchRequest, context: RequestContext) -> ShareSession:
     """The session of the request, after its changes. Raises KafkaError."""
-    sessions, key = broker.share_partitions.sessions, (request.group_id or "", request.member_id or "")
+    shares, key = broker.share_partitions, (request.group_id or "", request.member_id or "")
     named = [(topic.topic_id, one.partition_index) for topic in request.topics for one in topic.partitions]
     if request.share_session_epoch == INITIAL_EPOCH:
         if any(one.acknowledgement_batches for topic in request.topics for one in topic.partitions):
             raise KafkaError(ErrorCode.INVALID_REQUEST)
-        return sessions.open(key, named, context.connection_id)
-    session = sessions.existing(key, request.share_session_epoch)
+        return shares.open_session(key, named, context.connection_id, context.owner)
+    session = shares.sessions.existing(key, request.share_session_epoch)
     if request.share_session_epoch != FINAL_EPOCH:
         forgotten = [(topic.topic_id, index) for topic in request.forgotten_topics_data for index in topic.partitions]
-        sessions.update(session, named, forgotten)
+        shares.update_session(session, named, forgotten)
         session.epoch = next_epoch(session.epoch)
     return session
 

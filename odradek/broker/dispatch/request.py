@@ -109,6 +109,12 @@ class RequestContext:
         return False
 
     @property
+    def owner(self) -> str:
+        """Whose share of a table that all clients use a request fills: the principal's, or that of the address of a
+        client that has not logged in."""
+        return self.client_host if self.principal == ANONYMOUS else self.principal
+
+    @property
     def requester(self) -> Requester:
         """The client, for requests that this broker forwards to the controllers on its behalf."""
         return Requester(self.principal, self.client_host, self.client_id, self.is_by_token())

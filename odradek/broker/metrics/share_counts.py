@@ -7,8 +7,8 @@ class ShareCounts:
     """Counts of all share groups together.
 
     ``acknowledgements``: acknowledge type -> records. ``lock_timeouts``: records that members held until their locks
-    ended. ``evictions``: sessions that ended with their connections. ``letters``, ``lost_letters``: dead letters that
-    were written, and that could not be.
+    ended. ``evictions``: sessions that ended with their connections, or made room. ``letters``, ``lost_letters``: dead
+    letters that were written, and that could not be.
     """
 
     __slots__ = ("acknowledgements", "evictions", "letters", "lock_timeouts", "lost_letters")

@@ -58,7 +58,7 @@ class ShareMetrics:
         yield family
         for name, what, count in (
             (f"{PARTITION}acquisitionlocktimeout", "Records whose locks ended.", counts.lock_timeouts),
-            (f"{SESSIONS}sharesessionevictions", "Share sessions that ended with a connection.", counts.evictions),
+            (f"{SESSIONS}sharesessionevictions", "Share sessions that the broker ended.", counts.evictions),
             (f"{GROUP}deadletterqueuerecord", "Dead letters that were written.", counts.letters),
             (f"{GROUP}deadletterqueuefailedrecord", "Dead letters that could not be written.", counts.lost_letters),
         ):

@@ -6,7 +6,7 @@ holds. Source: ``SharePartitionManager``, ``SharePartitionCache``, ``ShareSessio
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from ..replicas.record_work import RecordWork
 from ..share_state.persister import Persister
 from ..timers.loop_timers import LoopTimers
 from .live import LiveSharePartition, WriteLetters
-from .sessions import SessionKey, ShareSessions, TopicIdPartition
+from .sessions import SessionKey, ShareSession, ShareSessions, TopicIdPartition
 from .settings import ShareSettings
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ DURATION = re.compile(
 
 FORGET_AGAIN_MS = 60_000
 """When a group without sessions is looked at again, if a member still holds a record."""
+ENDED_AT_ONCE = 8
+"""The sessions that one request ends at most to make room for its own."""
 
 
 class SharePartitions:
@@ -166,6 +168,30 @@ class SharePartitions:
         return ShareSources(self.counts, self.sessions.__len__, lambda: self.sessions.partitions, in_flight)
 
     # --- sessions
+
+    def open_session(
+        self, key: SessionKey, partitions: Iterable[TopicIdPartition], connection_id: int, owner: str
+    ) -> ShareSession:
+        """Opens a session in place of one that the member has. Raises KafkaError SHARE_SESSION_LIMIT_REACHED."""
+        wanted = dict.fromkeys(partitions)
+        self.sessions.remove(key)
+        self._make_room(key, owner, len(wanted))
+        return self.sessions.open(key, wanted, connection_id, owner)
+
+    def update_session(
+        self, session: ShareSession, added: Collection[TopicIdPartition], forgotten: Iterable[TopicIdPartition]
+    ) -> None:
+        """Adds partitions to a session and removes others. Raises KafkaError SHARE_SESSION_LIMIT_REACHED."""
+        self._make_room(session.key, session.owner, len(added))
+        self.sessions.update(session, added, forgotten)
+
+    def _make_room(self, key: SessionKey, owner: str, partitions: int) -> None:
+        for _ in range(ENDED_AT_ONCE):
+            victim = self.sessions.to_end_for(key, owner, partitions)
+            if victim is None:
+                return
+            self.counts.evictions += 1
+            self.end_session(victim)
 
     def end_session(self, key: SessionKey) -> None:
         """Ends a member's session, and releases what it holds."""

@@ -1,9 +1,11 @@
 """Share sessions: which partitions a member of a share group fetches, and how often it has asked.
 
-Pure. Owns: the sessions. Never does: releasing records. Invariant: a session belongs to one connection, and ends with
-it. Source: ``ShareSessionCache``, ``ShareSession``, ``SharePartitionManager.newContext``.
+Pure. Owns: the sessions. Never does: releasing records. Invariants: a session belongs to one connection, and ends with
+it; if there is room for no more, whoever takes the most makes room for those who take less.
+Source: ``ShareSessionCache``, ``ShareSession``, ``SharePartitionManager.newContext``.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -27,12 +29,15 @@ def next_epoch(epoch: int) -> int:
 
 class ShareSession:
     """One session. ``partitions``: its partitions, in the order of service, with whether the next answer must name each
-    even if it has nothing new."""
+    even if it has nothing new. ``owner``: the principal who opened it, or the address of a client that has none."""
 
-    __slots__ = ("connection_id", "epoch", "key", "partitions")
+    __slots__ = ("connection_id", "epoch", "key", "owner", "partitions")
 
-    def __init__(self, key: SessionKey, partitions: Iterable[TopicIdPartition], connection_id: int) -> None:
+    def __init__(
+        self, key: SessionKey, partitions: Iterable[TopicIdPartition], connection_id: int, owner: str = ""
+    ) -> None:
         self.key = key
+        self.owner = owner
         self.epoch = next_epoch(INITIAL_EPOCH)
         self.partitions: dict[TopicIdPartition, bool] = dict.fromkeys(partitions, False)
         self.connection_id = connection_id
@@ -101,13 +106,33 @@ class ShareSessions:
         """Whether a member of the group has a session here."""
         return group_id in self._of_group
 
-    def open(self, key: SessionKey, partitions: Iterable[TopicIdPartition], connection_id: int) -> ShareSession:
+    def to_end_for(self, key: SessionKey, owner: str, partitions: int) -> SessionKey | None:
+        """The session that must end so that a member gets a session with ``partitions``, or as many more in the one it
+        has. None if there is room, or if the owner would then take more than any other.
+
+        It is the oldest one of the owner who takes the most. Kafka has no such rule: there, one client that opens all
+        sessions leaves none for others.
+        """
+        is_full = key not in self._sessions and len(self._sessions) >= self._most
+        if not is_full and self.partitions + partitions <= self._most_partitions:
+            return None
+        taken: Counter[str] = Counter()
+        for session in self._sessions.values():
+            taken[session.owner] += 1 if is_full else len(session.partitions)
+        largest = max((one for one in taken if one != owner), key=taken.__getitem__, default=owner)
+        if taken[largest] <= taken[owner] + (1 if is_full else partitions):
+            return None
+        return next(session.key for session in self._sessions.values() if session.owner == largest)
+
+    def open(
+        self, key: SessionKey, partitions: Iterable[TopicIdPartition], connection_id: int, owner: str = ""
+    ) -> ShareSession:
         """Opens a session in place of one that the member has. Raises KafkaError SHARE_SESSION_LIMIT_REACHED."""
         self.remove(key)
         wanted = dict.fromkeys(partitions)
         if len(self._sessions) >= self._most or self.partitions + len(wanted) > self._most_partitions:
             raise KafkaError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
-        session = self._sessions[key] = ShareSession(key, wanted, connection_id)
+        session = self._sessions[key] = ShareSession(key, wanted, connection_id, owner)
         self.partitions += len(wanted)
         self._of_connection.setdefault(connection_id, set()).add(key)
         self._of_group[key[0]] = self._of_group.get(key[0], 0) + 1

@@ -36,6 +36,27 @@ def test_a_new_session_takes_the_place_of_the_members_old_one() -> None:
     assert found.connection_closed(2) == ([KEY], {"g"})
 
 
+@pytest.mark.parametrize("is_by_partitions", [False, True])
+def test_whoever_takes_the_most_makes_room_for_those_who_take_less(is_by_partitions: bool) -> None:
+    most = 6
+    found = ShareSessions(100, most_partitions=most) if is_by_partitions else ShareSessions(most)
+    for number in range(most):
+        assert found.to_end_for(("g", f"{number}"), "User:many", 1) is None
+        found.open(("g", f"{number}"), [ONE], 1, "User:many")
+    assert found.to_end_for(("g", "another"), "User:many", 1) is None, "nobody makes room for the one who has most"
+    assert refused(found.open, ("g", "another"), [ONE], 1, "User:many") == ErrorCode.SHARE_SESSION_LIMIT_REACHED
+    for number, owner in enumerate(("User:one", "User:two", "User:two", "User:one", "User:one")):
+        key = ("g", f"of {owner} {number}")
+        victim = found.to_end_for(key, owner, 1)
+        if number == 4:
+            assert victim is None, "all have two"
+            continue
+        assert victim == ("g", f"{number}")
+        found.remove(victim)
+        found.open(key, [ONE], 2, owner)
+    assert len(found) == most
+
+
 def test_a_group_without_sessions() -> None:
     found = ShareSessions(9)
     found.open(KEY, [ONE], 1)
