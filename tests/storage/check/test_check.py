@@ -17,6 +17,7 @@ from odradek.storage.files.checkpoints import RECOVERY_POINT_CHECKPOINT
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
 from support.data.log_directories import history_directory
+from support.data.old_formats import unpack
 
 
 @pytest.fixture(scope="module")
@@ -128,3 +129,34 @@ def test_undecodable_metadata_at_the_end_is_an_error_also_after_a_kill(tmp_path:
 
 def test_what_is_no_directory_is_wrong_usage(tmp_path: Path) -> None:
     assert check([str(tmp_path / "nowhere")]) == 2
+
+
+def test_files_that_recovery_set_aside_are_counted(
+    sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = Path(shutil.copytree(sound, tmp_path / "root"))
+    log = first(root, "*.log", 200)
+    for number in range(2):
+        shutil.copy(log, log.with_name(f"{log.name}.removed-{1_700_000_000_000 + number}"))
+    assert check([str(root)]) == 0
+    assert "2 files keep what recovery took out of logs" in capsys.readouterr().out
+    assert check([str(root), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["setAside"] == 2
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_message_formats_0_and_1_are_sound_and_damage_in_them_is_found(
+    tmp_path: Path, is_clean: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = unpack(tmp_path / "logs")
+    write_meta_properties(Files(), root, MetaProperties("A" * 22, 1, bytes(range(16))))  # ZooKeeper's is refused
+    if not is_clean:
+        (root / ".kafka_cleanshutdown").unlink(missing_ok=True)
+    before = files_of(root)
+    assert check([str(root), "--deep"]) == 0
+    assert files_of(root) == before
+    for topic in ("f0-none-create", "f1-lz4-append", "mixed-down"):
+        name = flip(first(root / f"{topic}-0", "*.log", 200), 150)
+        capsys.readouterr()
+        assert check([str(root), "--deep"]) == 1
+        assert f"{topic}-0/{name}" in capsys.readouterr().out

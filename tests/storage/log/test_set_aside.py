@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.records.batch import MAGIC_POSITION, iterate_headers
+from odradek.protocol.records.batch import ATTRIBUTES_POSITION, CRC_POSITION, MAGIC_POSITION, iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.directory.log_directory import LogDirectory
@@ -17,6 +18,7 @@ from odradek.storage.errors import StorageError, UnsupportedBatchError
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.set_aside import KEPT_MS
+from support.data.log_model import data_of
 from support.disks.faulty_files import FaultyFiles
 
 NOW = 1_800_000_000_000
@@ -160,6 +162,25 @@ def test_a_whole_batch_that_is_not_understood_leaves_every_byte(tmp_path: Path, 
     assert {path.name: path.read_bytes() for path in directory.iterdir() if path.suffix == ".log"} == {
         name: data for name, data in before.items() if name.endswith(".log")
     }
+    assert kept(directory) == []
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+@pytest.mark.parametrize("codec", [5, 6, 7])
+def test_a_batch_with_an_unknown_codec_stays_and_is_served(tmp_path: Path, codec: int, is_clean: bool) -> None:
+    """As in Kafka, whose log does not read records: a client that knows the codec can read them."""
+    directory = written(tmp_path / "t-0", batches=5)
+    data = bytearray(encode_batch([Record(5, NOW, b"k", b"v", [])], base_offset=5, partition_leader_epoch=0))
+    data[ATTRIBUTES_POSITION + 1] |= codec
+    data[CRC_POSITION:ATTRIBUTES_POSITION] = crc32c(data[ATTRIBUTES_POSITION:]).to_bytes(4, "big")
+    last = segments(directory)[-1]
+    last.write_bytes(last.read_bytes() + data)
+    before = [path.read_bytes() for path in segments(directory)]
+    log = Log.open(directory, CONFIG, now_ms=NOW, clean_shutdown=is_clean)
+    assert log.log_end_offset == 6
+    assert data_of(log.read(5, 1 << 20).data) == data
+    log.close()
+    assert [path.read_bytes() for path in segments(directory)] == before
     assert kept(directory) == []
 
 
