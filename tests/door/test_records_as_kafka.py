@@ -1,10 +1,11 @@
-"""Kafka's consumers, our broker, `kafkalog`, `export` and `audit` agree on the records of a partition.
+"""Kafka's consumers, our broker, `kafkalog`, `export`, `audit` and `dump-log` agree on the records of a partition.
 
-Directories of real Kafkas of 2.8 to 4.3 with deleted records, transactions, compaction, message formats and extreme
+Directories of real Kafkas of 2.8 to 4.4 with deleted records, transactions, compaction, message formats and extreme
 times. Each way to read gives a checksum of each partition, for both isolation levels. What an import of the export
-serves has the same checksum.
+serves has the same checksum. A compaction brings no record back, and loses no latest one.
 """
 
+import base64
 import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from confluent_kafka.admin import AdminClient
 
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.compact.command import compact
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.pipeline.export.command import export
 from odradek.pipeline.importing.command import import_topics
@@ -29,6 +31,7 @@ from odradek.pipeline.spark.source import KafkaLogDataSource
 from odradek.storage.files.checkpoints import read_offset_checkpoint
 from odradek.storage.files.files import Files
 from support.brokers.our_broker import OurBroker
+from support.data.dump_log import dump_in_process
 from support.door.rescue import adopt
 from support.eventually import eventually
 from support.kafka.java import java_or_skip
@@ -69,12 +72,15 @@ class Release(NamedTuple):
 
 
 OLD_SMALL = {"segment.bytes": "3000", "index.interval.bytes": "300"}
+NEW_SMALL = {"internal.segment.bytes": "3000", "index.interval.bytes": "300"}
 RELEASES = (
     Release("2.8.2", OLD_SMALL, {}, ("0.9.0", "0.10.2")),
     Release("3.3.2", OLD_SMALL, {}),
     Release("3.9.1", OLD_SMALL, ANY_TIME),
-    Release("4.3.1", {"internal.segment.bytes": "3000", "index.interval.bytes": "300"}, ANY_TIME),
+    Release("4.3.1", NEW_SMALL, ANY_TIME),
+    Release("4.4.0", NEW_SMALL, ANY_TIME),
 )
+TYPES = {"NoTimestampType": -1, "CreateTime": 0, "LogAppendTime": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,17 +245,27 @@ def clipped(time_ms: int) -> int:
 
 def of_rows(table: Any, names: Iterable[str]) -> dict[str, tuple[int, str]]:
     """The checksum of each partition in a table with the columns of Spark's Kafka source."""
+    return {name: checksum(records) for name, records in records_in(table, names).items()}
+
+
+def records_in(table: Any, names: Iterable[str]) -> dict[str, list[Read]]:
+    """The records of each partition in a table with the columns of Spark's Kafka source."""
     found: dict[str, list[Read]] = {name: [] for name in names}
     times = table.column("timestamp").cast(pa.int64()).to_pylist()
     for row, time_us in zip(table.drop_columns(["timestamp"]).to_pylist(), times, strict=True):
         headers = tuple((header["key"], header["value"]) for header in row["headers"] or ())
         read = Read(row["offset"], time_us, row["timestampType"], row["key"], row["value"], headers)
         found[f"{row['topic']}-{row['partition']}"].append(read)
-    return {name: checksum(records) for name, records in found.items()}
+    return found
 
 
 def of_kafkalog(log_dir: Path, isolation: str, names: Sequence[str], *, is_stream: bool) -> dict[str, tuple[int, str]]:
     """The checksums of a batch read with small splits, or of one micro-batch."""
+    return of_rows(kafkalog_table(log_dir, isolation, is_stream=is_stream), names)
+
+
+def kafkalog_table(log_dir: Path, isolation: str, *, is_stream: bool) -> Any:
+    """All rows of a batch read with small splits, or of one micro-batch."""
     options = {"path": str(log_dir), "isolation": isolation, "includeHeaders": "true", "maxPartitionBytes": "2000"}
     source = KafkaLogDataSource(options | ({"startingOffsets": "earliest"} if is_stream else {}))
     reader: Any = source.streamReader(source.schema()) if is_stream else source.reader(source.schema())
@@ -258,7 +274,7 @@ def of_kafkalog(log_dir: Path, isolation: str, names: Sequence[str], *, is_strea
     batches = [batch for task in tasks or reader.partitions() for batch in reader.read(task)]
     table = pa.Table.from_batches(batches)
     assert table.column("_corrupt_record").null_count == len(table)
-    return of_rows(table, names)
+    return table
 
 
 def of_export(log_dir: Path, output: Path, isolation: str, names: Sequence[str]) -> dict[str, tuple[int, str]]:
@@ -301,6 +317,53 @@ def test_an_audit_finds_nothing_and_counts_what_a_consumer_gets(filled: Filled) 
     assert figures == {
         name: (one.start, one.end, len(one.records)) for name, one in filled.seen["read_uncommitted"].items()
     }
+
+
+def test_dump_log_prints_the_same_records(filled: Filled, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """It prints what is in files, as Kafka's tool: those from the log start on, of read_uncommitted, are the same."""
+    dump = dump_in_process(capfdbinary)
+    for name, partition in filled.seen["read_uncommitted"].items():
+        dumped = dump("--json", "--print-data-log", *sorted((filled.log_dir / name).glob("*.log")))
+        assert (dumped.code, dumped.err) == (0, [])
+        records = [one for one in dumped.documents if one["type"] == "record" and "control" not in one]
+        read = [dumped_record(one) for one in records if one["offset"] >= partition.start]
+        assert checksum(read) == checksum(partition.records), name
+
+
+def dumped_record(one: dict[str, Any]) -> Read:
+    """A record in the JSON of dump-log."""
+    headers = tuple((header["key"], dumped_bytes(header["value"])) for header in one["headers"])
+    key, value = dumped_bytes(one["key"]), dumped_bytes(one["value"])
+    return Read(one["offset"], clipped(one["timestamp"]), TYPES[one["timestampType"]], key, value, headers)
+
+
+def dumped_bytes(text: Any) -> bytes | None:
+    if isinstance(text, dict):
+        return base64.b64decode(text["base64"])
+    return None if text is None else str(text).encode()
+
+
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+def test_a_compaction_brings_nothing_back_and_keeps_what_is_latest(
+    filled: Filled, tmp_path: Path, isolation: str
+) -> None:
+    log_dir = Path(shutil.copytree(filled.log_dir, tmp_path / "logs"))
+    topics = (COMPACTED, "compacted-deleted", *DELETED, "transactions", "times")
+    chosen = [part for topic in topics for part in ("--topic", topic)]
+    assert compact([str(log_dir), *chosen, "--config", "cleanup.policy=compact"]) == 0
+    before = filled.seen[isolation]
+    after = records_in(kafkalog_table(log_dir, isolation, is_stream=False), before)
+    removed = 0
+    for name, partition in before.items():
+        if name.rpartition("-")[0] not in topics:
+            assert checksum(after[name]) == checksum(partition.records), name
+            continue
+        removed += len(partition.records) - len(after[name])
+        assert set(after[name]) <= set(partition.records), name
+        committed = filled.seen["read_committed"][name].records
+        latest = {record.key: record for record in committed if record.key is not None}
+        assert {record for record in latest.values() if record.value is not None} <= set(after[name]), name
+    assert removed > 0
 
 
 def served(home: Path, release: Release) -> OurBroker:
