@@ -1,7 +1,7 @@
 """``odradek storage``: maps each of its commands to the function that runs it, as ``odradek`` itself does.
 
 Imports only the module of the command. Commands that need configurations or metadata are in the broker; those about
-features are commands of the client that need no connection.
+features are commands of the client that need no connection; those about snapshots are jobs of the pipeline.
 """
 
 import sys
@@ -27,6 +27,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "odradek.broker.storage_tool.repair:repair",
         "repair damage as a start does; --dry-run only reports",
     ),
+    "snapshot": (
+        "odradek.pipeline.snapshot.command:snapshot",
+        "save the directories of a running broker, as they are at one instant",
+    ),
+    "restore": ("odradek.pipeline.snapshot.command:restore_command", "make log directories from a snapshot"),
     "explain": ("odradek.broker.storage_tool.explain:explain", "show what each topic retains, why, and until when"),
     "adopt": (
         "odradek.broker.storage_tool.adopt.command:adopt",

@@ -188,7 +188,8 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     "docs/operating.md": {
         "Install as a service": [f"{OPERATING}it_is_installed_upgraded_and_goes_back"],
         "Stop, start, upgrade": [f"{OPERATING}it_is_installed_upgraded_and_goes_back"],
-        "Back up and restore": [f"{OPERATING}a_backup_is_made_looked_into_and_restored"] * 2,
+        "While the broker runs": [f"{OPERATING}a_snapshot_is_taken_and_restored"] * 2,
+        "With the broker stopped": [f"{OPERATING}a_backup_is_made_looked_into_and_restored"] * 2,
         "Where partitions go": [f"{JOBS}the_page_about_audits"],
     },
     "docs/pipeline.md": {"Jobs over log directories": [f"{INSTALL}pip_installs_a_checkout"]},

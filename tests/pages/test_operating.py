@@ -49,6 +49,11 @@ class Machine:
         commands = self.here(block.text).replace("python3 ", f"{sys.executable} ")
         run("sh", "-c", f"{without}set -e\n{commands}", directory=self.checkout)
 
+    def shell(self, commands: str) -> None:
+        """Runs commands with the `odradek` of the tests, in a directory without a checkout."""
+        program = shlex.join([sys.executable, "-m", "odradek"])
+        run("sh", "-c", f'odradek() {{ {program} "$@"; }}\nset -e\n{self.here(commands)}', directory=self.directory)
+
     def odradek(self, arguments: str, typed: str = "") -> str:
         """The output of the installed command, which must succeed."""
         command = [self.here("/opt/odradek/bin/odradek"), *shlex.split(arguments)]
@@ -120,7 +125,7 @@ def test_it_is_installed_upgraded_and_goes_back(machine: Machine, wheels: tuple[
 
 def test_a_backup_is_made_looked_into_and_restored(machine: Machine) -> None:
     program_or_skip("rsync", "rsync")
-    back_up, restore = blocks(PAGE, "Back up and restore")
+    back_up, restore = blocks(PAGE, "With the broker stopped")
     data, copy = machine.directory / "var/lib/odradek", machine.directory / "backup/odradek"
     broker = OurBroker(machine.directory, {"log.dirs": str(data)})
     reader = Reader(machine.directory)
@@ -147,6 +152,29 @@ def test_a_backup_is_made_looked_into_and_restored(machine: Machine) -> None:
     machine.run(restore)
     with broker:
         assert "two" in reader.run("odradek consume --topic orders --group billing --max-messages 1")
+
+
+def test_a_snapshot_is_taken_and_restored(machine: Machine) -> None:
+    take, restore = blocks(PAGE, "While the broker runs")
+    data = machine.directory / "var/lib/odradek"
+    with OurBroker(machine.directory, {"log.dirs": str(data)}) as broker:
+        reader = Reader(machine.directory)
+        reader.server = broker.bootstrap_servers
+        reader.run("odradek topics --create --topic orders")
+        reader.run("odradek produce --topic orders", "one\ntwo\n")
+        reader.run("odradek consume --topic orders --group billing --from-beginning --max-messages 1")
+        for line in take.text.splitlines():
+            machine.shell(line)
+        reader.run("odradek produce --topic orders", "three\n")
+    machine.shell(restore.text)
+    (machine.directory / "other").mkdir()
+    with OurBroker(machine.directory / "other", {"log.dirs": f"{data}-restored"}) as broker:
+        reader.server = broker.bootstrap_servers
+        assert "one\ntwo\n" in reader.run("odradek consume --topic orders --from-beginning --max-messages 2")
+        assert "two\n" in reader.run("odradek consume --topic orders --group billing --max-messages 1")
+        assert reader.run(f"odradek get-offsets --bootstrap-server {broker.bootstrap_servers} --topic orders") == (
+            "orders:0:2\n"
+        )
 
 
 def test_systemd_knows_the_unit(tmp_path: Path) -> None:

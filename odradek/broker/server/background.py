@@ -65,6 +65,7 @@ class Background:
         self._flushing: SlicedWork | None = None
         self._removing: asyncio.Future[None] | None = None
         self._is_stopped = Event()
+        self._holds_removals = False
         self.cleaner: LogCleaner | None = None
         """The log cleaner; None before it has started."""
         self._cleaner_config: Callable[[], ServerConfig] | None = None
@@ -93,7 +94,13 @@ class Background:
             from ..replicas.cleaner.cleaner import LogCleaner  # not before the broker serves
 
             thread_bytes = self._settings.cleaner_thread_bytes
-            self.cleaner = LogCleaner(self._directories, self._cleaner_config, self._clock_ms, thread_bytes)
+            self.cleaner = LogCleaner(
+                self._directories,
+                self._cleaner_config,
+                self._clock_ms,
+                thread_bytes,
+                is_held=lambda: self._holds_removals,
+            )
             self.cleaner.start()
         return self.cleaner
 
@@ -159,8 +166,20 @@ class Background:
             except KafkaError as error:
                 logger.error("%s: %s", directory.path, error)
 
+    def hold_removals(self) -> None:
+        """Keeps files that retention, the cleaner or a deletion has renamed to ``.deleted``, until
+        :meth:`release_removals`. The cleaner begins no round meanwhile: the next one would give the same name to other
+        files. A full disk removes the files nevertheless."""
+        self._holds_removals = True
+
+    def release_removals(self) -> None:
+        """Removes deleted files again when they are due."""
+        self._holds_removals = False
+
     def _remove_deleted(self) -> None:
         """Removes deleted files whose delay has passed, unless an earlier removal is still running."""
+        if self._holds_removals:
+            return
         is_collecting = self._collecting is not None and not self._collecting.is_done
         if not is_collecting and (self._removing is None or self._removing.done()):
             self._collecting = self._slices.start_background(self._removal_steps(), "the search for deleted files")

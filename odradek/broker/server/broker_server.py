@@ -53,6 +53,7 @@ from .listener_security import (
 )
 from .role import Role
 from .running_broker import OpenedBroker, RunningBroker
+from .snapshot_sockets import SnapshotSockets
 from .space_watch import watch_disks
 from .standalone import Standalone
 from .surroundings import Surroundings
@@ -263,11 +264,27 @@ class BrokerServer:
                 parts.role.metrics(),
                 self._surroundings.settings.key_store_check_ms,
             )
+        sockets = await self._open_snapshot_sockets(parts, background)
         snapshots = SnapshotGenerator(broker.metadata, timers, self._clock_ms)
         snapshots.start()
         remove_expired_tokens(broker, timers, self._clock_ms)
         timers.schedule(OPEN_PAUSE_MS, functools.partial(_open_rest, parts.hosting, timers))
-        return RunningBroker(parts, acceptor, background, snapshots, disk_watch)
+        return RunningBroker(parts, acceptor, background, snapshots, disk_watch, sockets)
+
+    async def _open_snapshot_sockets(self, parts: OpenedBroker, background: Background) -> SnapshotSockets | None:
+        """Lets `odradek storage snapshot` ask where the logs end; None if the directories may not be changed."""
+        if self._read_only is not None:
+            return None
+        metadata = parts.broker.metadata
+        facts = {
+            "nodeId": metadata.node_id,
+            "clusterId": metadata.cluster_id,
+            "isAlone": parts.control.inter_broker is None,
+        }
+        sockets = SnapshotSockets(parts.log_dirs, background, facts, self._clock_ms)
+        await sockets.open()
+        self._undo.callback(sockets.close)
+        return sockets
 
     def _watch_disks(self, parts: OpenedBroker) -> DiskWatch | None:
         """Starts the watch of the disk space; None if the directories may not be changed."""

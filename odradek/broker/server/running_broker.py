@@ -29,6 +29,7 @@ from .broker import Broker
 from .client_limits import ClientLimits
 from .metadata_publisher import BrokerMetadataPublisher
 from .role import ControlledBy, Role
+from .snapshot_sockets import SnapshotSockets
 
 if TYPE_CHECKING:
     from .metrics import BrokerMetrics
@@ -58,13 +59,14 @@ class OpenedBroker:
 
 @holder()
 class RunningBroker:
-    """A broker that serves. ``disk_watch`` is None if the directories are served read-only."""
+    """A broker that serves. ``disk_watch`` and ``snapshot_sockets``: None if the directories are served read-only."""
 
     parts: OpenedBroker
     acceptor: Acceptor
     background: Background
     snapshots: SnapshotGenerator
     disk_watch: DiskWatch | None
+    snapshot_sockets: SnapshotSockets | None
 
     @property
     def broker(self) -> Broker:
@@ -90,6 +92,8 @@ class RunningBroker:
         parts, broker = self.parts, self.parts.broker
         await parts.role.leave()
         self.acceptor.close()
+        if self.snapshot_sockets is not None:
+            self.snapshot_sockets.close()
         broker.coordinators.stop()
         broker.connections.close_all()
         # One turn of the loop lets the transports close.

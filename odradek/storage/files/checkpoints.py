@@ -8,7 +8,7 @@ An empty or missing file means no entries: Kafka creates the files empty. A writ
 the given file layer. Source: Kafka's CheckpointFile, OffsetCheckpointFile, LeaderEpochCheckpointFile.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,10 +63,14 @@ def read_root_checkpoints(files: Files, directory: Path) -> RootCheckpoints:
     return found
 
 
+def offset_checkpoint_text(offsets: Mapping[TopicPartition, int]) -> bytes:
+    """The content of a checkpoint of offsets."""
+    return _text([f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())])
+
+
 def write_offset_checkpoint(files: Files, path: Path, offsets: Mapping[TopicPartition, int]) -> None:
     """Replaces the file, durably. Raises OSError."""
-    lines = (f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items()))
-    _write_lines(files, path, lines, len(offsets), sync=True)
+    files.write_file(path, offset_checkpoint_text(offsets))
 
 
 def read_epoch_checkpoint(files: Files, path: Path) -> list[tuple[int, int]]:
@@ -75,15 +79,18 @@ def read_epoch_checkpoint(files: Files, path: Path) -> list[tuple[int, int]]:
     return [(_number(path, epoch, MAX_INT32), _number(path, start, MAX_INT64)) for epoch, start in lines]
 
 
+def epoch_checkpoint_text(entries: Iterable[tuple[int, int]]) -> bytes:
+    """The content of a `leader-epoch-checkpoint` with entries of (epoch, start offset)."""
+    return _text([f"{epoch} {start_offset}" for epoch, start_offset in entries])
+
+
 def write_epoch_checkpoint(files: Files, path: Path, entries: Iterable[tuple[int, int]], *, sync: bool) -> None:
     """Replaces the `leader-epoch-checkpoint` at `path` by entries of (epoch, start offset). Raises OSError."""
-    lines = [f"{epoch} {start_offset}" for epoch, start_offset in entries]
-    _write_lines(files, path, lines, len(lines), sync=sync)
+    files.write_file(path, epoch_checkpoint_text(entries), sync=sync)
 
 
-def _write_lines(files: Files, path: Path, lines: Iterable[str], count: int, *, sync: bool) -> None:
-    text = "".join(f"{line}\n" for line in (str(VERSION), str(count), *lines))
-    files.write_file(path, text.encode(), sync=sync)
+def _text(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in (str(VERSION), str(len(lines)), *lines)).encode()
 
 
 def _read_lines(files: Files, path: Path, columns: int) -> list[list[str]]:

@@ -165,6 +165,10 @@ class Files:
         """Whether there is a file or directory of that name."""
         return path.exists()
 
+    def inode(self, path: Path) -> int:
+        """The inode of a file."""
+        return os.stat(path).st_ino
+
     def modified_ms(self, path: Path) -> int:
         """When a file was last written, ms since 1970."""
         return path.stat().st_mtime_ns // 1_000_000

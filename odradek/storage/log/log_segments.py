@@ -25,6 +25,10 @@ class LogSegments:
     def __iter__(self) -> Iterator[Segment]:
         return iter(list(self._segments))
 
+    def listed(self) -> list[Segment]:
+        """The segments of now, oldest first."""
+        return self._segments.copy()
+
     @property
     def first(self) -> Segment:
         """The oldest segment."""

@@ -73,8 +73,8 @@ class InProcessBroker(Inspection):
         self.log_dir = Path(directory) / "logs"
         """The log directory (``log.dirs``)."""
         self.faults = Faults()
-        self._former_groups = FormerGroups()
         """Injects faults into the requests of clients: errors, delays, broken connections."""
+        self._former_groups = FormerGroups()
         self._clock = AdvanceableClock()
         self.recorder = Recorder(self._clock.clock_ms)
         """Records requests and answers; use :meth:`record`."""

@@ -21,6 +21,7 @@ from odradek.broker.server.surroundings import FixedSettings
 from odradek.client.errors import ClientError
 from odradek.client.share import ShareConsumer
 from odradek.client.share.share_consumer import AcknowledgeType
+from odradek.pipeline.snapshot.broker_link import BrokerLink, SnapshotError
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.quotas import AlterClientQuotasRequest
 from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse
@@ -150,7 +151,7 @@ class Load:
         def is_done() -> bool:
             try:
                 return attempt() is not False
-            except (KafkaException, ClientError, OSError) as error:
+            except (KafkaException, ClientError, SnapshotError, OSError) as error:
                 last[:] = [error]
                 return False
 
@@ -336,7 +337,14 @@ class LoadAlone(Load):
         self.attempt("a config is set", lambda: self.configure(broker.port, CLEANER_RATE, self.rounds))
         for _ in range(LINES):
             logging.getLogger("odradek.broker").info("a line that is written too often")
+        self.attempt("a snapshot is asked for", self.ask_for_a_snapshot)
         self.attempt("a topic is deleted", lambda: self.delete(topic))
+
+    def ask_for_a_snapshot(self) -> bool:
+        """Takes the cut of a snapshot, and leaves it."""
+        with BrokerLink(self._broker.log_dir) as link:
+            link.cut()
+            return bool(list(link.logs()))
 
     def produce_until_throttled(self, topic: str) -> bool:
         """Large batches from one connection until it is muted, and one more after that."""

@@ -54,6 +54,7 @@ ALONE = frozenset(
         "partition-hosting",
         "quota-host-names",
         "share-fetch",
+        "snapshot-socket",
         "suppressed-log-lines",
     }
 )

@@ -55,10 +55,12 @@ class LogCleaner:
         clock_ms: Callable[[], int],
         thread_bytes: int,
         others_a_step: int = OTHERS_A_STEP,
+        is_held: Callable[[], bool] = lambda: False,
     ) -> None:
         """``config`` returns the broker's current configuration; ``clock_ms``: milliseconds since the epoch;
         ``thread_bytes``: rounds of at most this size run on a thread, larger ones in a process; ``others_a_step``: the
-        number of logs checked in one turn of the event loop if none of them is compacted.
+        number of logs checked in one turn of the event loop if none of them is compacted; ``is_held``: whether no new
+        round may begin, because a snapshot of the directories is being taken.
         """
         self.state = CleanerState()
         self._directories = directories
@@ -66,6 +68,7 @@ class LogCleaner:
         self._clock_ms = clock_ms
         self._thread_bytes = thread_bytes
         self._others_a_step = others_a_step
+        self._is_held = is_held
         self._rounds: set[asyncio.Task[None]] = set()
         self._written: dict[LogDirectory, dict[TopicPartition, int]] = {}
         self._checkpointing = asyncio.Lock()
@@ -114,7 +117,7 @@ class LogCleaner:
 
     async def _begin_rounds(self) -> None:
         """Starts the rounds that are due, then applies retention and writes checkpoints."""
-        threads = self._config().get_int("log.cleaner.threads")
+        threads = 0 if self._is_held() else self._config().get_int("log.cleaner.threads")
         for _ in range(threads - len(self._rounds)):
             if not await self._begin_round():
                 break

@@ -1,0 +1,131 @@
+"""Where each log ended at one instant, and where its files are now, for `odradek storage snapshot`.
+
+Owns: the cut, which is taken in one turn of the event loop. All that was acknowledged before that turn is in it, and
+nothing that came after it: so records, offsets of groups and transactions fit together. Never does: reading or copying
+files; the command does that. Invariants: a file of the cut is known by its inode, whatever its name is later. While the
+broker keeps deleted files (:meth:`Background.hold_removals`), each exists under its name or with ``.deleted``. Our own;
+Kafka has no snapshots of a running broker.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.errors import StorageError
+from odradek.storage.files.file_names import DELETED_SUFFIX, LOG_SUFFIX, segment_path
+from odradek.storage.log.log import Log
+from odradek.storage.segment.segment import Segment
+
+SEGMENTS_A_PAGE = 100
+"""The segments that one answer describes, or whose inodes are looked up before one: about 1 ms."""
+
+
+class LogCut(NamedTuple):
+    """A log at the instant of the cut. ``active_bytes``: the size of its last segment. The others do not grow.
+    ``inodes``: those of the segments' log files."""
+
+    directory: int
+    key: TopicPartition
+    log: Log
+    start: int
+    end: int
+    active_bytes: int
+    segments: list[Segment]
+    inodes: list[int]
+
+
+class Cutter:
+    """Cuts all open logs. The inodes of the files are looked up before the cut, a bounded number in each turn."""
+
+    def __init__(self, directories: Sequence[LogDirectory]) -> None:
+        self._directories = directories
+        self._inodes: dict[Segment, int] = {}
+        self._unknown = self._segments()
+
+    def prepare(self) -> bool:
+        """Looks up the next inodes. Returns whether all are known. Raises OSError."""
+        for _ in range(SEGMENTS_A_PAGE):
+            segment = next(self._unknown, None)
+            if segment is None:
+                return True
+            self._inode(segment)
+        return False
+
+    def cut(self) -> list[LogCut]:
+        """Cuts the logs, in about 2 us for each, and more for a segment that is new. To be called in one turn of the
+        event loop. Raises OSError."""
+        cuts = []
+        for index, directory in enumerate(self._directories):
+            for key, log in directory.logs.items():
+                offsets, segments = log.offsets, log.segments.listed()
+                size = segments[-1].size
+                inodes = [self._inodes.get(segment) or self._inode(segment) for segment in segments]
+                cuts.append(
+                    LogCut(index, key, log, offsets.log_start_offset, offsets.log_end_offset, size, segments, inodes)
+                )
+        return cuts
+
+    def _segments(self) -> Iterator[Segment]:
+        for directory in self._directories:
+            for log in list(directory.logs.values()):
+                for segment in log.segments:
+                    if segment is log.segments.floor(segment.base_offset):  # it was not removed meanwhile
+                        yield segment
+
+    def _inode(self, segment: Segment) -> int:
+        inode = self._inodes[segment] = segment.file.files.inode(segment.path)
+        return inode
+
+
+def pages(cuts: Iterable[LogCut]) -> Iterator[list[dict[str, Any]]]:
+    """The logs of the cut, some in each page. A log with many segments is in several pages, one after the other."""
+    page: list[dict[str, Any]] = []
+    count = 0
+    for index, cut in enumerate(cuts):
+        for first in range(0, len(cut.segments), SEGMENTS_A_PAGE):
+            part = range(first, min(first + SEGMENTS_A_PAGE, len(cut.segments)))
+            if count and count + len(part) > SEGMENTS_A_PAGE:
+                yield page
+                page, count = [], 0
+            page.append(described(index, cut, part))
+            count += len(part)
+    yield page
+
+
+def described(index: int, cut: LogCut, part: Iterable[int]) -> dict[str, Any]:
+    """A log of the cut with some of its segments, as JSON has it. Raises as :func:`segment_now`."""
+    offsets = cut.log.offsets
+    return {
+        "index": index,
+        "directory": cut.directory,
+        "topic": cut.key[0],
+        "partition": cut.key[1],
+        "start": cut.start,
+        "end": cut.end,
+        "recoveryPoint": min(offsets.recovery_point, cut.end),
+        "highWatermark": min(offsets.high_watermark, cut.end),
+        "segments": [segment_now(cut, number) for number in part],
+    }
+
+
+def segment_now(cut: LogCut, number: int) -> dict[str, Any]:
+    """A segment of the cut: its number and base offset, the path of its log file now, the inode, the bytes in the cut.
+
+    Raises OSError or StorageError if the file is gone.
+    """
+    segment, log, inode = cut.segments[number], cut.log, cut.inodes[number]
+    path = segment.path
+    if log.segments.floor(segment.base_offset) is not segment:  # retention or the cleaner has taken it out
+        path = segment_path(log.directory, segment.base_offset, LOG_SUFFIX + DELETED_SUFFIX)
+    if segment.file.files.inode(path) != inode:
+        raise StorageError(f"{path}: other files have this name now; take the snapshot again")
+    is_last = number == len(cut.segments) - 1
+    return {
+        "number": number,
+        "base": segment.base_offset,
+        "path": str(path),
+        "inode": inode,
+        "bytes": cut.active_bytes if is_last else segment.size,
+        "isLast": is_last,
+    }
