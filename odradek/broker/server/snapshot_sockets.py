@@ -158,7 +158,7 @@ class Conversation(asyncio.Protocol):
             self._transport.close()
 
     def _do(self, step: Callable[..., None], *arguments: bytes) -> None:
-        """Carries out a step; if it raises, the conversation ends: nobody waits for an answer, nobody stays unchecked."""
+        """Carries out a step. If it raises, the conversation ends: nobody waits for an answer, or is not checked."""
         failures = SNAPSHOTS.failures
         SNAPSHOTS.call(step, *arguments)
         if SNAPSHOTS.failures != failures:
