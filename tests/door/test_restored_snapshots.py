@@ -21,7 +21,7 @@ pytestmark = pytest.mark.java
 
 
 def odradek(*words: object) -> str:
-    """What `odradek storage …` prints."""
+    """Runs `odradek storage …`, and returns its output."""
     command = [sys.executable, "-m", "odradek", "storage", *map(str, words)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 

@@ -38,7 +38,7 @@ PATIENCE_S = 60.0
 """The time without a request after which the command is taken for dead."""
 BUSY = "another snapshot of this broker is being taken; wait until it has ended"
 NO_CUT = "the cut comes first"
-NOT_FOUND = "there is no such segment in the cut"
+NOT_FOUND = "the cut has no such segment"
 
 
 class SnapshotSockets:
@@ -158,7 +158,7 @@ class Conversation(asyncio.Protocol):
             self._transport.close()
 
     def _do(self, step: Callable[..., None], *arguments: bytes) -> None:
-        """Carries out a step. If it raises, the conversation ends: nobody waits for an answer, or is not checked."""
+        """Carries out a step. If it raises, the conversation ends: no client waits for an answer or stays unchecked."""
         failures = SNAPSHOTS.failures
         SNAPSHOTS.call(step, *arguments)
         if SNAPSHOTS.failures != failures:
@@ -188,7 +188,7 @@ class Conversation(asyncio.Protocol):
         except KafkaError as error:
             answer = {"error": error.message}
         except (ValueError, LookupError, TypeError) as error:
-            answer = {"error": f"not understood: {error!r}"}
+            answer = {"error": f"the request can't be read: {error!r}"}
         self._transport.write(json.dumps(answer).encode() + b"\n")
 
     def _answer_to(self, ask: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class Conversation(asyncio.Protocol):
             return segment_now(self._cuts[index], number)
         if ask == "wait":
             return {}
-        return {"error": f"{ask!r} is not a request"}
+        return {"error": f"the requests are cut, page, segment and wait, not {ask!r}"}
 
     def _cut(self) -> dict[str, Any]:
         busy = self._sockets.begin(self)

@@ -19,7 +19,7 @@ from odradek.storage.files.regular_files import fault_text
 ANSWER_S = 60.0
 PAUSE_S = 0.005
 STAY_S = 10.0
-"""The time after which the broker is told again that the snapshot is still being taken."""
+"""The time after which the command asks the broker again to keep the files."""
 
 
 class SnapshotError(Exception):

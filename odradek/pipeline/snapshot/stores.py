@@ -25,7 +25,7 @@ CHUNK_BYTES = 8 << 20
 UNFINISHED = ".unfinished"
 LOCK = ".lock"
 NO_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP)
-"""The errors of a hard link to another file system, to a file of another user, or where there are none."""
+"""The errors of a hard link to another file system or to a file of another user, or on a system without them."""
 
 
 def store_at(root: Path) -> "Store":

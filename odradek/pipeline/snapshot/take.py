@@ -172,7 +172,7 @@ class _Taking:
             if os.fstat(descriptor).st_ino != segment["inode"]:
                 return None
             if is_closed and base >= recovery_point:
-                os.fdatasync(descriptor)  # a link to bytes that are not on the disk yet is no copy of them
+                os.fdatasync(descriptor)  # a power failure would take the bytes from the link, too
             name = segment_path(Path(folder), base, LOG_SUFFIX).as_posix()
             saved = [self._save(name, source, descriptor, segment["bytes"], is_closed=is_closed)]
         finally:

@@ -25,9 +25,9 @@ from support.eventually import eventually
 
 from .busy_broker import COMPACTED, CONFIGS, DELETED, GROUP, KEPT_FROM, SMALL_SEGMENTS, Load, busy_broker
 
-NOBODY = 65534
+ANOTHER_USER = 65534
 CLOSED = 40
-"""The number of segments of a topic that nobody writes to."""
+"""The number of segments of a topic that no client of the load writes to."""
 
 
 def quiet(done: int, total: int, size: int) -> None:
@@ -252,7 +252,7 @@ def test_another_user_gets_no_answer(broker: InProcessBroker) -> None:
     if not child:
         answer = b"none"
         try:
-            os.setuid(NOBODY)
+            os.setuid(ANOTHER_USER)
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.connect(name)
                 connection.sendall(b'{"ask": "cut"}\n')
