@@ -1,6 +1,6 @@
 """A persister in memory: it stores the state of share partitions, and fails or loses questions as a test wishes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 from odradek.broker.share_state.persister import UNINITIALISED_OFFSET, UNKNOWN_COUNT, Done, ReadState, StateSummary
@@ -66,6 +66,10 @@ class MemoryPersister:
             done(ErrorCode.NONE, StateSummary(epoch, 0, offset, count))
 
         self._answer("summarize", key, answer, lambda error: done(error, None))
+
+    def drop_topics(self, existing: Container[bytes]) -> None:
+        """Drops the states of topics that are not among the topic ids ``existing``, as the share coordinator does."""
+        self.states = {key: state for key, state in self.states.items() if key.topic_id in existing}
 
     def release(self) -> None:
         """Answers the questions that were kept."""

@@ -179,6 +179,7 @@ class ShareGroupSimulator(Simulation):
             self.harness.log.release()
             self.harness.log.fail_next = None
             run_to_end(self.harness.coordinator.share_topics_deleted([topic.topic_id]))
+            self.persister.drop_topics(image.topics_by_id)
         run_to_end(self.harness.coordinator.topics_changed({name}, topic is None))
 
     def _crash(self) -> None:
