@@ -32,6 +32,29 @@ class GroupMemory:
         self.used_bytes = 0
 
 
+class MemberAccount:
+    """The bytes that the members of one group hold. It is the base of each kind of group. They are counted for as long
+    as the group object lives, because it is dropped in several ways: by a tombstone, with its partition, and when it
+    becomes a group of another kind."""
+
+    __slots__ = ("group_id", "member_bytes", "memory")
+
+    def __init__(self, group_id: str, memory: GroupMemory) -> None:
+        """``memory`` counts the bytes of the members of this group and of others."""
+        self.group_id = group_id
+        self.memory = memory
+        self.member_bytes = 0
+        """The bytes of the members and of what the group keeps for them."""
+
+    def __del__(self) -> None:
+        self.memory.used_bytes -= self.member_bytes
+
+    def _hold(self, more: int) -> None:
+        """Counts ``more`` bytes, fewer if it is negative."""
+        self.member_bytes += more
+        self.memory.used_bytes += more
+
+
 def text_bytes(text: str | None) -> int:
     """The bytes of a text in Python's memory, without the object around it: at most four for each character."""
     if text is None:

@@ -14,7 +14,7 @@ from odradek.protocol.java.hash import in_hash_map_order
 
 from ...coordinator.effects import Token
 from ..config import GroupCoordinatorConfig
-from ..memory import MEMBER_BYTES, GroupMemory
+from ..memory import MEMBER_BYTES, GroupMemory, MemberAccount
 from .member import ClassicMember, Protocols, bytes_of
 from .subscription import subscribed_topics
 
@@ -57,18 +57,15 @@ NO_TIMESTAMP = -1
 MAX_GENERATION = 2**31 - 1
 
 
-class ClassicGroup:
+class ClassicGroup(MemberAccount):
     """One group. ``state_timestamp_ms``: when it entered its state, -1 if the record of an old version has no such
     time."""
 
     __slots__ = (
         "awaiting_join_count",
         "generation_id",
-        "group_id",
         "leader_id",
-        "member_bytes",
         "members",
-        "memory",
         "new_member_added",
         "pending_join_members",
         "pending_sync_members",
@@ -84,9 +81,7 @@ class ClassicGroup:
 
     def __init__(self, group_id: str, now_ms: int, memory: GroupMemory) -> None:
         """``memory`` counts the bytes of the members of this group and of others."""
-        self.group_id = group_id
-        self.memory = memory
-        self.member_bytes = 0
+        super().__init__(group_id, memory)
         self.state = GroupState.EMPTY
         self.previous_state = GroupState.DEAD
         self.state_timestamp_ms = now_ms
@@ -102,11 +97,6 @@ class ClassicGroup:
         self.subscribed_topics: frozenset[str] | None = None
         self.awaiting_join_count = 0
         self.new_member_added = False
-
-    def __del__(self) -> None:
-        # Counted here, because a group object is dropped in several ways: by a tombstone, with its partition, and when
-        # it becomes a consumer group.
-        self.memory.used_bytes -= self.member_bytes
 
     def __repr__(self) -> str:
         return (
@@ -239,10 +229,6 @@ class ClassicGroup:
         if member_id in self.pending_join_members:
             self.pending_join_members.discard(member_id)
             self._hold(-MEMBER_BYTES)
-
-    def _hold(self, more: int) -> None:
-        self.member_bytes += more
-        self.memory.used_bytes += more
 
     def remove(self, member_id: str) -> None:
         """Removes a member, pending or not. If it was the leader, the member that joined first among the others becomes

@@ -47,8 +47,8 @@ from .member import ClassicMemberMetadata, ConsumerGroupMember, MemberState
 from .membership import (
     existing_member,
     existing_static_member,
-    refuse_if_full,
     refuse_without_memory,
+    refuse_without_room,
     subscribe_static_member,
 )
 from .migration import Installation, downgrade, may_downgrade_replacing
@@ -73,7 +73,7 @@ def join(groups: GroupRegistry, group: ConsumerGroup, joining: PendingJoin) -> N
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     is_unknown = not joining.member_id
     member_id = joining.member_id or groups.new_uuid()
-    refuse_if_full(groups, group, member_id, joining.group_instance_id)
+    refuse_without_room(groups, group, member_id, joining.group_instance_id)
     if not group.supports_classic_protocols(joining.request.protocol_type, (name for name, _ in joining.protocols)):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     effects = joining.effects

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-from ..memory import GroupMemory, names_bytes
+from ..memory import GroupMemory, MemberAccount, names_bytes
 from ..modern.assignment import NO_ASSIGNMENT, Assignment, TopicId
 from ..modern.epochs import INITIAL_EPOCH, NO_EPOCH, REFRESH_NOW
 from .member import ConsumerGroupMember, MemberState, PartitionEpochs
@@ -48,7 +48,7 @@ class ResolvedRegularExpression(NamedTuple):
 TopicCounts = dict[str, SubscriptionCount]
 
 
-class ConsumerGroup:
+class ConsumerGroup(MemberAccount):
     """One group. ``subscribed_topics``: topic name -> number of its subscribers. ``partition_epochs``: topic id ->
     partition -> member epoch of its owner. ``server_assignors``, ``classic_protocols`` and ``subscribed_regexes`` count
     the members that have each."""
@@ -59,11 +59,8 @@ class ConsumerGroup:
         "classic_members",
         "classic_protocols",
         "group_epoch",
-        "group_id",
         "has_subscription_metadata",
-        "member_bytes",
         "members",
-        "memory",
         "metadata_hash",
         "partition_epochs",
         "refresh_deadline",
@@ -78,10 +75,7 @@ class ConsumerGroup:
 
     def __init__(self, group_id: str, memory: GroupMemory) -> None:
         """``memory`` counts the bytes of the members of this group and of others."""
-        self.group_id = group_id
-        self.memory = memory
-        self.member_bytes = 0
-        """The bytes of the members and of the topics that regular expressions match."""
+        super().__init__(group_id, memory)
         self.group_epoch = INITIAL_EPOCH
         self.metadata_hash = 0
         self.assignment_epoch = INITIAL_EPOCH
@@ -101,11 +95,6 @@ class ConsumerGroup:
         self.refresh_deadline = REFRESH_NOW
         self.rejoin_timeouts: set[str] = set()
         """Members of the classic protocol that must join again within the rebalance timeout."""
-
-    def __del__(self) -> None:
-        # Counted here, because a group object is dropped in several ways: by a tombstone, with its partition, and when
-        # it becomes a classic group.
-        self.memory.used_bytes -= self.member_bytes
 
     def __repr__(self) -> str:
         return f"ConsumerGroup({self.group_id!r}, {self.state}, epoch {self.group_epoch}, {len(self.members)} members)"
@@ -291,10 +280,6 @@ class ConsumerGroup:
         """Removes the instance id of a member, unless another member has taken it over."""
         if member.instance_id is not None and self.static_members.get(member.instance_id) == member.member_id:
             del self.static_members[member.instance_id]
-
-    def _hold(self, more: int) -> None:
-        self.member_bytes += more
-        self.memory.used_bytes += more
 
     def _uncount(self, member: ConsumerGroupMember) -> None:
         self._hold(-member_bytes(member))

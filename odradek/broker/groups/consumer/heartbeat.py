@@ -27,8 +27,8 @@ from .membership import (
     check_epoch,
     existing_member,
     existing_static_member,
-    refuse_if_full,
     refuse_without_memory,
+    refuse_without_room,
     subscribe_static_member,
 )
 from .migration import upgraded
@@ -81,7 +81,7 @@ def consumer_group_heartbeat(
     joins = request.member_epoch == JOINING_EPOCH
     records = effects.records
     group = _group_of(groups, request.group_id, joins, effects, records)
-    refuse_if_full(groups, group, request.member_id, request.instance_id)
+    refuse_without_room(groups, group, request.member_id, request.instance_id)
     owned = owned_partitions(request)
     member = _member_of(groups, group, request, owned, records)
     updated = _updated(member, request, context)

@@ -8,8 +8,9 @@ import logging
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-from ..memory import NAME_BYTES, limit_reached
+from ..memory import NAME_BYTES
 from ..modern.assignment import NO_ASSIGNMENT
+from ..modern.capacity import refuse_growth, refuse_if_full
 from ..records import CoordinatorRecord
 from .group import ConsumerGroup
 from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, ConsumerGroupMember
@@ -21,26 +22,17 @@ from .registry import GroupRegistry
 logger = logging.getLogger(__name__)
 
 
-def refuse_if_full(groups: GroupRegistry, group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
+def refuse_without_room(groups: GroupRegistry, group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
     """Raises KafkaError GROUP_MAX_SIZE_REACHED if the group is full, and the sender is neither a member nor takes the
     place of a static one."""
-    max_size = groups.config.group_consumer_max_size
-    if instance_id is not None and instance_id in group.static_members:
-        return
-    if len(group.members) >= max_size and member_id not in group.members:
-        raise KafkaError(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The consumer group has reached its maximum capacity of {max_size} members.",
-        )
+    if instance_id is None or instance_id not in group.static_members:
+        refuse_if_full("consumer", groups.config.group_consumer_max_size, group.members, member_id)
 
 
 def refuse_without_memory(groups: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> None:
-    """Checks that there is memory for a member as its request describes it.
+    """Checks that there is memory for a member as its request describes it. Raises KafkaError.
 
-    Raises KafkaError GROUP_MAX_SIZE_REACHED, which is fatal for clients, if the group itself has reached
-    ``odradek.group.members.max.bytes``. Raises COORDINATOR_NOT_AVAILABLE, after which clients retry, if all groups
-    together have reached ``odradek.groups.members.max.bytes``. A request is never refused if its member needs no more
-    memory than before. Assigned partitions count as memory, but a request is not refused for those that it receives.
+    Assigned partitions count as memory, but a request is not refused for those that it receives.
     """
     # A static member that returns replaces the member with its instance id.
     stored = group.members.get(updated.member_id) or group.members.get(
@@ -52,18 +44,7 @@ def refuse_without_memory(groups: GroupRegistry, group: ConsumerGroup, updated: 
         # The matches of new expressions are not known before they are resolved. Until then all topics count.
         unresolved = 1 + max(0, len(group.subscribed_regexes) - len(group.resolved))
         growth += unresolved * groups.topics.count * NAME_BYTES
-    refusal = limit_reached(groups.config, group.member_bytes, groups.memory, growth)
-    if refusal is None:
-        return
-    error, key = refusal
-    logger.warning(
-        "group %r: refused a request of client id %r for a member of %d bytes: the limit is %s",
-        group.group_id,
-        updated.client_id,
-        member_bytes(updated),
-        key,
-    )
-    raise KafkaError(error, f"The memory for members of the group is used up: the limit is {key}.")
+    refuse_growth(groups, group, updated.client_id, growth)
 
 
 def existing_member(group: ConsumerGroup, member_id: str) -> ConsumerGroupMember:

@@ -6,18 +6,16 @@ never below that of its target assignment. Source: ``ShareGroup``, ``ModernGroup
 ``ShareGroupStatePartitionMetadataInfo``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from odradek.protocol.common.steps import Steps
 
-from ...metrics.coordinator_counts import GroupCounts
-from ..config import GroupCoordinatorConfig
-from ..memory import GroupMemory
+from ..memory import GroupMemory, MemberAccount
 from ..modern.assignment import Assignment, TopicId
 from ..modern.epochs import INITIAL_EPOCH, REFRESH_NOW
-from ..modern.topics import GroupTopics
+from ..modern.groups import ModernGroups
 from ..records import CoordinatorRecord
 from .member import ShareGroupMember, member_bytes
 
@@ -65,7 +63,7 @@ class ShareAssignmentComputation:
         self.steps: Steps[list[CoordinatorRecord]] | None = None
 
 
-class ShareGroup:
+class ShareGroup(MemberAccount):
     """One group. ``subscribed_topics``: topic name -> the number of members that subscribe to it."""
 
     __slots__ = (
@@ -73,10 +71,7 @@ class ShareGroup:
         "assignment_timestamp_ms",
         "calm",
         "group_epoch",
-        "group_id",
-        "member_bytes",
         "members",
-        "memory",
         "metadata_hash",
         "refresh_deadline",
         "state_topics",
@@ -86,9 +81,7 @@ class ShareGroup:
 
     def __init__(self, group_id: str, memory: GroupMemory) -> None:
         """``memory`` counts the bytes of the members of this group and of others."""
-        self.group_id = group_id
-        self.memory = memory
-        self.member_bytes = 0
+        super().__init__(group_id, memory)
         self.group_epoch = INITIAL_EPOCH
         self.metadata_hash = 0
         self.assignment_epoch = INITIAL_EPOCH
@@ -101,10 +94,6 @@ class ShareGroup:
         self.refresh_deadline = REFRESH_NOW
         self.calm = False
         """Whether a heartbeat has found nothing to initialize or to assign, and no record was replayed since."""
-
-    def __del__(self) -> None:
-        # Counted here, because a group object is dropped by a tombstone and with its partition.
-        self.memory.used_bytes -= self.member_bytes
 
     def __repr__(self) -> str:
         return f"ShareGroup({self.group_id!r}, {self.state}, epoch {self.group_epoch}, {len(self.members)} members)"
@@ -157,34 +146,9 @@ class ShareGroup:
             _count(self.subscribed_topics, old, -1)
             self._hold(-member_bytes(old))
 
-    def _hold(self, more: int) -> None:
-        self.member_bytes += more
-        self.memory.used_bytes += more
 
-
-class ShareGroups(Protocol):
-    """The share groups of one partition of ``__consumer_offsets``, and what they need besides. The groups of all kinds
-    (``GroupRegistry``) are one."""
-
-    @property
-    def config(self) -> GroupCoordinatorConfig:
-        """The limits and times of the coordinator."""
-
-    @property
-    def topics(self) -> GroupTopics:
-        """The topics that groups subscribe to."""
-
-    @property
-    def memory(self) -> GroupMemory:
-        """Counts the bytes of all members."""
-
-    @property
-    def counts(self) -> GroupCounts:
-        """Metrics."""
-
-    @property
-    def group_configs(self) -> Callable[[str], Mapping[str, str]]:
-        """Returns the configs of a group by its id."""
+class ShareGroups(ModernGroups, Protocol):
+    """The share groups of one partition of ``__consumer_offsets``, and what they need besides."""
 
     @property
     def share(self) -> dict[str, ShareGroup]:

@@ -14,7 +14,8 @@ from odradek.protocol.messages.share_groups import ShareGroupHeartbeatRequest, S
 from ...coordinator.effects import SetTimer
 from ...dispatch.request import RequestContext
 from ..effects import GroupEffects, ShareSessionExpired, share_session_key
-from ..memory import GroupMemory, limit_reached
+from ..memory import GroupMemory
+from ..modern.capacity import refuse_growth, refuse_if_full
 from ..modern.epochs import JOINING_EPOCH, METADATA_REFRESH_INTERVAL_MS, RefreshDeadline, next_epoch
 from ..modern.hash_order import partition_order, topic_map_order
 from ..modern.metadata_hash import group_hash
@@ -59,7 +60,7 @@ def share_group_heartbeat(
         return None
     joins = request.member_epoch == JOINING_EPOCH
     group = _group_of(groups, request.group_id, joins)
-    _refuse_if_full(groups, group, request.member_id)
+    refuse_if_full("share", groups.config.group_share_max_size, group.members, request.member_id)
     if joins:
         logger.info("group %r: member %r joins", group.group_id, request.member_id)
         member = group.members.get(request.member_id) or ShareGroupMember(request.member_id)
@@ -115,27 +116,11 @@ def _group_of(groups: ShareGroups, group_id: str, joins: bool) -> ShareGroup:
     return ShareGroup(group_id, GroupMemory())
 
 
-def _refuse_if_full(groups: ShareGroups, group: ShareGroup, member_id: str) -> None:
-    """Raises KafkaError GROUP_MAX_SIZE_REACHED if the group is full, and the sender is not a member."""
-    max_size = groups.config.group_share_max_size
-    if len(group.members) >= max_size and member_id not in group.members:
-        raise KafkaError(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The share group has reached its maximum capacity of {max_size} members.",
-        )
-
-
 def _refuse_without_memory(groups: ShareGroups, group: ShareGroup, updated: ShareGroupMember) -> None:
-    """Raises KafkaError if the memory for members does not suffice for this one, as for consumer groups."""
+    """Raises KafkaError if the memory for members does not suffice for this one."""
     stored = group.members.get(updated.member_id)
     growth = member_bytes(updated) - (0 if stored is None else member_bytes(stored))
-    refusal = limit_reached(groups.config, group.member_bytes, groups.memory, growth)
-    if refusal is not None:
-        error, key = refusal
-        logger.warning(
-            "group %r: refused a request of client id %r: the limit is %s", group.group_id, updated.client_id, key
-        )
-        raise KafkaError(error, f"The memory for members of the group is used up: the limit is {key}.")
+    refuse_growth(groups, group, updated.client_id, growth)
 
 
 def _check_epoch(member: ShareGroupMember, epoch: int) -> None:

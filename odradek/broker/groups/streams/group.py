@@ -5,7 +5,7 @@ changed by :mod:`.replay` alone, except what a restart drops (``configured``, ``
 ``endpoint_epoch``, ``endpoints``, ``task_offsets``). Source: ``StreamsGroup``; KIP-1071.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
@@ -13,12 +13,10 @@ from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatResponse
 
-from ...metrics.coordinator_counts import GroupCounts
 from ..classic.group import ClassicGroup
-from ..config import GroupCoordinatorConfig
-from ..memory import GroupMemory
+from ..memory import GroupMemory, MemberAccount
 from ..modern.epochs import INITIAL_EPOCH, REFRESH_NOW
-from ..modern.topics import GroupTopics
+from ..modern.groups import ModernGroups
 from ..records import CoordinatorRecord
 from .configured_topology import ConfiguredTopology
 from .member import StreamsGroupMember, member_bytes
@@ -113,7 +111,7 @@ def _each(tasks: SubtopologyTasks) -> Iterator[tuple[str, int]]:
             yield subtopology_id, partition
 
 
-class StreamsGroup:
+class StreamsGroup(MemberAccount):
     """One group. ``static_members``: instance id -> member id. ``assignment_configs``: the settings of the last
     assignment, as they are stored."""
 
@@ -126,10 +124,7 @@ class StreamsGroup:
         "endpoints",
         "failed_description_epoch",
         "group_epoch",
-        "group_id",
-        "member_bytes",
         "members",
-        "memory",
         "metadata_hash",
         "processes",
         "refresh_deadline",
@@ -144,9 +139,7 @@ class StreamsGroup:
 
     def __init__(self, group_id: str, memory: GroupMemory) -> None:
         """``memory`` counts the bytes of the members of this group and of others."""
-        self.group_id = group_id
-        self.memory = memory
-        self.member_bytes = 0
+        super().__init__(group_id, memory)
         self.group_epoch = INITIAL_EPOCH
         self.metadata_hash = 0
         self.validated_topology_epoch = 0
@@ -169,10 +162,6 @@ class StreamsGroup:
         self.endpoints: dict[str, StreamsGroupHeartbeatResponse.EndpointToPartitions] = {}
         """What members with an endpoint serve, by member id, as far as it was computed since the last change."""
         self.task_offsets: dict[str, TaskOffsets] = {}
-
-    def __del__(self) -> None:
-        # Counted here, because a group object is dropped by a tombstone and with its partition.
-        self.memory.used_bytes -= self.member_bytes
 
     def __repr__(self) -> str:
         return f"StreamsGroup({self.group_id!r}, {self.state}, epoch {self.group_epoch}, {len(self.members)} members)"
@@ -286,34 +275,9 @@ class StreamsGroup:
             for tasks in (old.assigned, old.pending_revocation):
                 self.processes.remove(tasks, old.process_id)
 
-    def _hold(self, more: int) -> None:
-        self.member_bytes += more
-        self.memory.used_bytes += more
 
-
-class StreamsGroups(Protocol):
-    """The streams groups of one partition of ``__consumer_offsets``, and what they need besides. The groups of all
-    kinds (``GroupRegistry``) are one."""
-
-    @property
-    def config(self) -> GroupCoordinatorConfig:
-        """The limits and times of the coordinator."""
-
-    @property
-    def topics(self) -> GroupTopics:
-        """The topics that groups read."""
-
-    @property
-    def memory(self) -> GroupMemory:
-        """Counts the bytes of all members."""
-
-    @property
-    def counts(self) -> GroupCounts:
-        """Metrics."""
-
-    @property
-    def group_configs(self) -> Callable[[str], Mapping[str, str]]:
-        """Returns the configs of a group by its id."""
+class StreamsGroups(ModernGroups, Protocol):
+    """The streams groups of one partition of ``__consumer_offsets``, and what they need besides."""
 
     @property
     def classic(self) -> dict[str, ClassicGroup]:

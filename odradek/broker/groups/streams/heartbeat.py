@@ -26,6 +26,7 @@ from ..effects import (
     streams_session_key,
 )
 from ..memory import GroupMemory
+from ..modern.capacity import refuse_growth
 from ..modern.epochs import JOINING_EPOCH, METADATA_REFRESH_INTERVAL_MS, RefreshDeadline, next_epoch
 from ..modern.metadata_hash import group_hash, hash_topics
 from .configured_topology import ConfiguredTopology, StatusCode, configure, configure_in_steps
@@ -33,7 +34,7 @@ from .group import NO_TASK_OFFSETS, StreamsGroup, StreamsGroups, TaskOffsets
 from .heartbeat_response import response_of
 from .leaving import leave
 from .member import StreamsEndpoint, StreamsGroupMember, StreamsMemberState
-from .membership import refuse_growth, refuse_if_full, refuse_without_memory, sender_of
+from .membership import refuse_without_memory, refuse_without_room, sender_of
 from .reconciliation import reconcile
 from .records import current_record, epoch_record, member_record, topology_record
 from .settings import assignment_configs, session_timeout_ms
@@ -120,7 +121,7 @@ def streams_group_heartbeat(
     joins = request.member_epoch == JOINING_EPOCH
     group = _group_of(groups, request.group_id, joins, effects)
     if joins:
-        refuse_if_full(groups, group, request.member_id, request.instance_id)
+        refuse_without_room(groups, group, request.member_id, request.instance_id)
     owned = _owned_tasks(request)
     member = sender_of(group, request, owned, effects.records)
     updated = _updated(member, request, context)
@@ -135,7 +136,7 @@ def streams_group_heartbeat(
     if configured.is_ready:
         for tasks in (request.active_tasks, request.standby_tasks, request.warmup_tasks):
             configured.check_tasks(tasks)
-    _keep_task_offsets(step)
+    _keep_task_offsets(step, updated.client_id)
     configs = assignment_configs(groups, group.group_id)
     group_epoch = _next_group_epoch(step, bump, metadata_hash, configured, configs)
     begin_delay(groups, group, effects)
@@ -273,7 +274,7 @@ def _configured_topology(step: _Step, topology: StreamsTopology) -> tuple[Config
     return present, metadata_hash
 
 
-def _keep_task_offsets(step: _Step) -> None:
+def _keep_task_offsets(step: _Step, client_id: str) -> None:
     """Keeps the offsets that the member reports, in memory only. What it does not report stays. Raises KafkaError if a
     task comes twice, or if the memory does not suffice for them."""
     group, request = step.group, step.request
@@ -285,7 +286,7 @@ def _keep_task_offsets(step: _Step) -> None:
     new = TaskOffsets(
         held.offsets if offsets is None else offsets, held.end_offsets if end_offsets is None else end_offsets
     )
-    refuse_growth(step.groups, group, new.used_bytes - held.used_bytes)
+    refuse_growth(step.groups, group, client_id, new.used_bytes - held.used_bytes)
     group.keep_task_offsets(member_id, new)
     if member_id not in group.members:
 

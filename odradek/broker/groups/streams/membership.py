@@ -10,7 +10,7 @@ import logging
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatRequest
 
-from ..memory import limit_reached
+from ..modern.capacity import refuse_growth, refuse_if_full
 from ..modern.epochs import JOINING_EPOCH
 from ..records import CoordinatorRecord
 from .group import StreamsGroup, StreamsGroups
@@ -21,34 +21,21 @@ from .tasks import Tasks
 logger = logging.getLogger(__name__)
 
 
-def refuse_if_full(groups: StreamsGroups, group: StreamsGroup, member_id: str, instance_id: str | None) -> None:
+def refuse_without_room(groups: StreamsGroups, group: StreamsGroup, member_id: str, instance_id: str | None) -> None:
     """Raises KafkaError GROUP_MAX_SIZE_REACHED if the group is full, and the sender is neither a member nor takes the
     place of a static one."""
-    max_size = groups.config.group_streams_max_size
-    if instance_id is not None and instance_id in group.static_members:
-        return
-    if len(group.members) >= max_size and member_id not in group.members:
-        raise KafkaError(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The streams group has reached its maximum capacity of {max_size} members.",
-        )
+    if instance_id is None or instance_id not in group.static_members:
+        refuse_if_full("streams", groups.config.group_streams_max_size, group.members, member_id)
 
 
 def refuse_without_memory(groups: StreamsGroups, group: StreamsGroup, updated: StreamsGroupMember) -> None:
-    """Raises KafkaError if the memory for members does not suffice for this one, as for consumer groups."""
+    """Raises KafkaError if the memory for members does not suffice for this one. A static member that returns replaces
+    the member with its instance id."""
     stored = group.members.get(updated.member_id) or group.members.get(
         group.static_members.get(updated.instance_id or "", "")
     )
-    refuse_growth(groups, group, member_bytes(updated) - (0 if stored is None else member_bytes(stored)))
-
-
-def refuse_growth(groups: StreamsGroups, group: StreamsGroup, growth: int) -> None:
-    """Raises KafkaError if the memory does not suffice for ``growth`` further bytes of members."""
-    refusal = limit_reached(groups.config, group.member_bytes, groups.memory, growth)
-    if refusal is not None:
-        error, key = refusal
-        logger.warning("group %r: refused a heartbeat: the limit is %s", group.group_id, key)
-        raise KafkaError(error, f"The memory for members of the group is used up: the limit is {key}.")
+    growth = member_bytes(updated) - (0 if stored is None else member_bytes(stored))
+    refuse_growth(groups, group, updated.client_id, growth)
 
 
 def sender_of(
