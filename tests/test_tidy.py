@@ -77,7 +77,6 @@ MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 60
 LONG_FUNCTIONS = {
     "pipeline/decode/record_walk.py _walk": "a compiled loop, which a helper makes six times as slow",
-    "broker/server/wiring.py wire": "the order of the parts, to be read from top to bottom",
 }
 """Functions that may have more lines, and why."""
 
