@@ -13,7 +13,7 @@ The help lists the options in the order of the fields. The settings of an option
 field's default is its option's, so an instance that is made without a command line has the values of an empty one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import field, fields
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
@@ -25,6 +25,7 @@ Result = TypeVar("Result")
 
 DECLARED = "declared"
 INCLUDED = "included"
+WITHOUT = "without"
 
 
 class Declaration(NamedTuple):
@@ -76,9 +77,10 @@ def either(*alternatives: Any) -> Any:
     return _declared(declarations, alternatives[0].default)
 
 
-def included(options: type[Options]) -> Any:
-    """A field with another dataclass of options. They are options of the command, in the field's place."""
-    return field(default_factory=options, metadata={INCLUDED: options})
+def included(options: type[Options], without: Collection[str] = ()) -> Any:
+    """A field with another dataclass of options. They are options of the command, in the field's place. The command has
+    no options for the fields ``without``, which always have their defaults."""
+    return field(default_factory=options, metadata={INCLUDED: options, WITHOUT: without})
 
 
 def takes(options: type[Options]) -> Callable[[Callable[[Options], Result]], Callable[..., Result]]:
@@ -94,10 +96,14 @@ def takes(options: type[Options]) -> Callable[[Callable[[Options], Result]], Cal
     return decorate
 
 
-def _with_options(function: Callable[..., Any], options: type[Any]) -> Callable[..., Any]:
+def _with_options(
+    function: Callable[..., Any], options: type[Any], without: Collection[str] = ()
+) -> Callable[..., Any]:
     for declared in reversed(fields(options)):
+        if declared.name in without:
+            continue
         if INCLUDED in declared.metadata:
-            function = _with_options(function, declared.metadata[INCLUDED])
+            function = _with_options(function, declared.metadata[INCLUDED], declared.metadata[WITHOUT])
         for declaration in reversed(declared.metadata.get(DECLARED, ())):
             function = declaration.add_to(function, declared.name)
     return function

@@ -48,7 +48,7 @@ def command(options: GroupOptions) -> int:
     if options.reset_offsets:
         from .reset_target import reset_target
 
-        to = reset_target(options.reset_targets, options.groups)
+        to = reset_target(options.reset.targets, options.groups)
     return run(lambda: ask(options, to))
 
 

@@ -13,6 +13,7 @@ from odradek.protocol.common.command_options import flag, included, option, repe
 
 from ..command_config import ConnectionOptions
 from ..running import exactly_one, json_option, timeout_option
+from .offset_reset import ResetChoice
 
 STATES = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling")
 TYPES = ("Classic", "Consumer")
@@ -27,7 +28,9 @@ class GroupOptions:
     list_: bool = flag("--list", help="List all consumer groups.")
     describe: bool = flag("--describe", help="Show offsets and lag, members or state of groups.")
     delete: bool = flag("--delete", help="Delete groups without members, with their offsets.")
-    reset_offsets: bool = flag("--reset-offsets", help="Set committed offsets of groups without members.")
+    reset_offsets: bool = flag(
+        "--reset-offsets", help="Set committed offsets of groups without members; without --execute only show them."
+    )
     delete_offsets: bool = flag("--delete-offsets", help="Delete committed offsets of topics.")
     validate_regex: str | None = option(
         "--validate-regex", metavar="REGEX", help="Check that it is a valid RE2 regular expression; needs no broker."
@@ -65,23 +68,7 @@ class GroupOptions:
     share: bool = flag("--share", help="With --list: share groups.")
     streams: bool = flag("--streams", help="With --list: streams groups.")
     all_types: bool = flag("--all-types", help="With --list: groups of all types, with types and protocols.")
-    to_earliest: bool = flag("--to-earliest", help="Reset to the log start offset.")
-    to_latest: bool = flag("--to-latest", help="Reset to the log end offset.")
-    to_current: bool = flag("--to-current", help="Reset to the committed offset, or to the log end if there is none.")
-    to_offset: int | None = option("--to-offset", type=int, help="Reset to this offset.")
-    shift_by: int | None = option(
-        "--shift-by", type=int, help="Move the offset forward by N, or backward if N is negative."
-    )
-    to_datetime: str | None = option(
-        "--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record at or after this time."
-    )
-    by_duration: str | None = option(
-        "--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record at or after this long ago."
-    )
-    from_file: str | None = option("--from-file", metavar="CSV", help="Reset to the offsets in a file.")
-    execute: bool = flag("--execute", help="With --reset-offsets: set the offsets.")
-    dry_run: bool = flag("--dry-run", help="With --reset-offsets: only show the new offsets (default).")
-    export: bool = flag("--export", help="With --reset-offsets: print CSV for --from-file.")
+    reset: ResetChoice = included(ResetChoice)
     timeout_ms: int = timeout_option()
     as_json: bool = json_option()
 
@@ -98,20 +85,6 @@ class GroupOptions:
                 "validate-regex": self.validate_regex is not None,
             }
         )
-
-    @property
-    def reset_targets(self) -> dict[str, str | int | bool | None]:
-        """The targets of ``--reset-offsets`` with their values; None or False if one was not given."""
-        return {
-            "to-earliest": self.to_earliest,
-            "to-latest": self.to_latest,
-            "to-current": self.to_current,
-            "to-offset": self.to_offset,
-            "shift-by": self.shift_by,
-            "to-datetime": self.to_datetime,
-            "by-duration": self.by_duration,
-            "from-file": self.from_file,
-        }
 
     @property
     def scope(self) -> tuple[str, ...] | None:
@@ -158,10 +131,9 @@ def check(options: GroupOptions) -> None:
         raise click.UsageError("--delete removes whole groups; --delete-offsets deletes the offsets of a --topic")
     if action == "delete-offsets" and bool(options.topics) == options.all_topics:
         raise click.UsageError("--delete-offsets takes one of these options: --all-topics, --topic")
+    options.reset.check(action, options.as_json)
     if action == "reset-offsets":
         _check_reset(options)
-    elif options.export or options.execute or options.dry_run:
-        raise click.UsageError("--execute, --dry-run and --export go with --reset-offsets")
 
 
 def _check_list(options: GroupOptions) -> None:
@@ -178,14 +150,12 @@ def _check_list(options: GroupOptions) -> None:
 
 
 def _check_reset(options: GroupOptions) -> None:
-    if options.execute and options.dry_run:
+    if options.reset.execute and options.reset.dry_run:
         raise click.UsageError("--reset-offsets only accepts one of --execute and --dry-run")
     if options.topics and options.all_topics:
         raise click.UsageError("--reset-offsets takes one of these options: --all-topics, --topic")
-    if options.from_file is None and not (options.topics or options.all_topics):
+    if options.reset.from_file is None and not (options.topics or options.all_topics):
         raise click.UsageError("One of the reset scopes should be defined: --all-topics, --topic.")
-    if options.export and options.as_json:
-        raise click.UsageError("--export writes CSV: use it without --json")
 
 
 def named(text: str, names: tuple[str, ...], what: str) -> list[str]:

@@ -31,7 +31,7 @@ EMPTY = "Empty"
 
 async def reset(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str], to: ResetTo) -> int | None:
     """``--reset-offsets``: shows the new offsets, and sets them with ``--execute``."""
-    if not options.execute and not options.dry_run:
+    if not options.reset.execute and not options.reset.dry_run:
         click.echo(
             "WARN: Nothing is changed: add --execute to set the offsets, or --dry-run to only show them.", err=True
         )
@@ -50,14 +50,14 @@ async def reset(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[s
             commits = await admin.list_group_offsets(group_id)
             committed = {partition: commit.offset for partition, commit in commits.items()}
             outcome[group_id] = await new_offsets(admin, options.scope, group_id, to, committed)
-            if options.execute:
+            if options.reset.execute:
                 offsets = {partition: OffsetAndMetadata(offset) for partition, offset in outcome[group_id].items()}
                 await admin.alter_group_offsets(group_id, offsets)
     print_new_offsets(
         outcome,
         as_json=options.as_json,
-        export=options.export,
-        executed=options.execute,
+        export=options.reset.export,
+        executed=options.reset.execute,
         with_group=len(options.groups) != 1,
     )
     return exit_code
@@ -71,7 +71,7 @@ def why_not(options: GroupOptions, group_id: str, group: GroupDescription | None
             f"{group.state}. Stop its members first."
         )
     if to.kind == "from-file" and group_id not in to.plan:
-        return f"No reset plan for group {group_id} found in {options.from_file}"
+        return f"No reset plan for group {group_id} found in {options.reset.from_file}"
     return None
 
 

@@ -12,11 +12,14 @@ import click
 from odradek.protocol.common.command_options import flag, included, option, repeated
 
 from ..command_config import ConnectionOptions
+from ..groups.offset_reset import ResetChoice
 from ..groups.options import named
 from ..running import exactly_one, json_option, timeout_option
 
 TYPE = "Share"
 STATES = ("Empty", "Stable", "Dead")
+ABSENT = ("shift_by", "by_duration")
+"""The options of ``--reset-offsets`` that share groups do not have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,17 +44,7 @@ class ShareGroupOptions:
         "--state", is_flag=False, flag_value="", help="With --describe: the state; with --list: only these states."
     )
     verbose: bool = flag("--verbose", help="With --describe: also epochs.")
-    to_earliest: bool = flag("--to-earliest", help="Reset to the log start offset.")
-    to_latest: bool = flag("--to-latest", help="Reset to the log end offset.")
-    to_current: bool = flag("--to-current", help="Reset to the start offset, or to the log end if there is none.")
-    to_offset: int | None = option("--to-offset", type=int, help="Reset to this offset.")
-    to_datetime: str | None = option(
-        "--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record at or after this time."
-    )
-    from_file: str | None = option("--from-file", metavar="CSV", help="Reset to the offsets in a file.")
-    execute: bool = flag("--execute", help="With --reset-offsets: set the offsets.")
-    dry_run: bool = flag("--dry-run", help="With --reset-offsets: only show the new offsets.")
-    export: bool = flag("--export", help="With --reset-offsets: print CSV for --from-file.")
+    reset: ResetChoice = included(ResetChoice, without=ABSENT)
     timeout_ms: int = timeout_option()
     as_json: bool = json_option()
 
@@ -71,14 +64,7 @@ class ShareGroupOptions:
     @property
     def reset_targets(self) -> dict[str, str | int | bool | None]:
         """The targets of ``--reset-offsets`` with their values; None or False if one was not given."""
-        return {
-            "to-earliest": self.to_earliest,
-            "to-latest": self.to_latest,
-            "to-current": self.to_current,
-            "to-offset": self.to_offset,
-            "to-datetime": self.to_datetime,
-            "from-file": self.from_file,
-        }
+        return {name: value for name, value in self.reset.targets.items() if name.replace("-", "_") not in ABSENT}
 
 
 def check_share_options(options: ShareGroupOptions) -> None:
@@ -96,10 +82,9 @@ def check_share_options(options: ShareGroupOptions) -> None:
     if action == "delete-offsets" and not options.topics:
         raise click.UsageError("--delete-offsets takes the following options: --group, --topic")
     _check_describe(options, action)
+    options.reset.check(action, options.as_json)
     if action == "reset-offsets":
-        _check_share_reset(options)
-    elif options.export or options.execute or options.dry_run:
-        raise click.UsageError("--execute, --dry-run and --export go with --reset-offsets")
+        options.reset.check_one_scope(options.topics, options.all_topics, ("--all-topics", "--topic"))
 
 
 def _check_describe(options: ShareGroupOptions, action: str) -> None:
@@ -113,12 +98,3 @@ def _check_describe(options: ShareGroupOptions, action: str) -> None:
         raise click.UsageError("--offsets, --members and --verbose go with --describe")
     if options.state is not None and action != "list":
         raise click.UsageError("--state goes with --describe or --list")
-
-
-def _check_share_reset(options: ShareGroupOptions) -> None:
-    if options.execute == options.dry_run:
-        raise click.UsageError("--reset-offsets takes one of these options: --dry-run, --execute")
-    if sum((bool(options.topics), options.all_topics, options.from_file is not None)) != 1:
-        raise click.UsageError("--reset-offsets takes one of these options: --all-topics, --from-file, --topic")
-    if options.export and options.as_json:
-        raise click.UsageError("--export writes CSV: use it without --json")

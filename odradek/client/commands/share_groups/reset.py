@@ -33,7 +33,7 @@ async def reset_share_group(admin: ShareGroupsAdmin, options: ShareGroupOptions,
     if group is not None and group.state != EMPTY:
         raise CommandError(f"Share group '{group_id}' is not empty. Stop its members first.")
     if to.kind == "from-file" and group_id not in to.plan:
-        raise CommandError(f"No reset plan for group {group_id} found in {options.from_file}")
+        raise CommandError(f"No reset plan for group {group_id} found in {options.reset.from_file}")
     now = await _offsets_now(admin, group_id) if options.all_topics or to.kind == "to-current" else {}
     current = {partition: at.start_offset for partition, at in now.items() if at is not None}
     scope = options.topics
@@ -42,13 +42,13 @@ async def reset_share_group(admin: ShareGroupsAdmin, options: ShareGroupOptions,
         if not scope:
             raise CommandError(f"share group '{group_id}' has no offsets; name topics with --topic")
     offsets = await new_offsets(admin, scope, group_id, to, current)
-    if options.execute:
+    if options.reset.execute:
         await _set(admin, group_id, offsets)
     print_new_offsets(
         {group_id: offsets},
         as_json=options.as_json,
-        export=options.export,
-        executed=options.execute,
+        export=options.reset.export,
+        executed=options.reset.execute,
         with_group=False,
     )
     return None

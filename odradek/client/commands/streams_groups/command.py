@@ -42,7 +42,7 @@ def command(options: StreamsGroupOptions) -> int:
     if options.reset_offsets:
         from ..groups.reset_target import reset_target
 
-        to = reset_target(options.reset_targets, options.groups)
+        to = reset_target(options.reset.targets, options.groups)
     return run(lambda: ask_about_streams_groups(options, to))
 
 

@@ -12,6 +12,7 @@ import click
 from odradek.protocol.common.command_options import flag, included, option, repeated
 
 from ..command_config import ConnectionOptions
+from ..groups.offset_reset import ResetChoice
 from ..groups.options import named
 from ..running import exactly_one, json_option, timeout_option
 
@@ -42,23 +43,7 @@ class StreamsGroupOptions:
         "--state", is_flag=False, flag_value="", help="With --describe: the state; with --list: only these states."
     )
     verbose: bool = flag("--verbose", help="With --describe: also epochs, target tasks, or committed offsets.")
-    to_earliest: bool = flag("--to-earliest", help="Reset to the log start offset.")
-    to_latest: bool = flag("--to-latest", help="Reset to the log end offset.")
-    to_current: bool = flag("--to-current", help="Reset to the committed offset.")
-    to_offset: int | None = option("--to-offset", type=int, help="Reset to this offset.")
-    shift_by: int | None = option(
-        "--shift-by", type=int, help="Move the offset forward by N, or backward if N is negative."
-    )
-    to_datetime: str | None = option(
-        "--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record at or after this time."
-    )
-    by_duration: str | None = option(
-        "--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record at or after this long ago."
-    )
-    from_file: str | None = option("--from-file", metavar="CSV", help="Reset to the offsets in a file.")
-    execute: bool = flag("--execute", help="With --reset-offsets: set the offsets.")
-    dry_run: bool = flag("--dry-run", help="With --reset-offsets: only show the new offsets.")
-    export: bool = flag("--export", help="With --reset-offsets: print CSV for --from-file.")
+    reset: ResetChoice = included(ResetChoice)
     internal_topics: tuple[str, ...] = repeated(
         "--delete-internal-topic",
         metavar="TOPIC",
@@ -84,20 +69,6 @@ class StreamsGroupOptions:
             }
         )
 
-    @property
-    def reset_targets(self) -> dict[str, str | int | bool | None]:
-        """The targets of ``--reset-offsets`` with their values; None or False if one was not given."""
-        return {
-            "to-earliest": self.to_earliest,
-            "to-latest": self.to_latest,
-            "to-current": self.to_current,
-            "to-offset": self.to_offset,
-            "shift-by": self.shift_by,
-            "to-datetime": self.to_datetime,
-            "by-duration": self.by_duration,
-            "from-file": self.from_file,
-        }
-
 
 def check_streams_options(options: StreamsGroupOptions) -> None:
     """Raises UsageError if a flag is missing, or if flags cannot be combined."""
@@ -112,10 +83,10 @@ def check_streams_options(options: StreamsGroupOptions) -> None:
         if bool(options.topics) == options.all_topics:
             raise click.UsageError("--delete-offsets takes one of these options: --all-input-topics, --input-topic")
     _check_describe(options, action)
+    options.reset.check(action, options.as_json)
     if action == "reset-offsets":
-        _check_streams_reset(options)
-    elif options.export or options.execute or options.dry_run:
-        raise click.UsageError("--execute, --dry-run and --export go with --reset-offsets")
+        scopes = ("--all-input-topics", "--input-topic")
+        options.reset.check_one_scope(options.topics, options.all_topics, scopes)
     _check_internal_topics(options)
 
 
@@ -134,21 +105,10 @@ def _check_describe(options: StreamsGroupOptions, action: str) -> None:
         raise click.UsageError("--state goes with --describe or --list")
 
 
-def _check_streams_reset(options: StreamsGroupOptions) -> None:
-    if options.execute == options.dry_run:
-        raise click.UsageError("--reset-offsets takes one of these options: --dry-run, --execute")
-    if sum((bool(options.topics), options.all_topics, options.from_file is not None)) != 1:
-        raise click.UsageError(
-            "--reset-offsets takes one of these options: --all-input-topics, --from-file, --input-topic"
-        )
-    if options.export and options.as_json:
-        raise click.UsageError("--export writes CSV: use it without --json")
-
-
 def _check_internal_topics(options: StreamsGroupOptions) -> None:
     if options.all_internal_topics and options.internal_topics:
         raise click.UsageError("--delete-all-internal-topics cannot be used with --delete-internal-topic")
-    if options.internal_topics and not options.execute:
+    if options.internal_topics and not options.reset.execute:
         raise click.UsageError("--delete-internal-topic goes with --reset-offsets --execute")
-    if options.all_internal_topics and not (options.delete or options.execute):
+    if options.all_internal_topics and not (options.delete or options.reset.execute):
         raise click.UsageError("--delete-all-internal-topics goes with --delete, or with --reset-offsets --execute")

@@ -53,7 +53,7 @@ async def reset_streams_groups(admin: StreamsGroupsAdmin, options: StreamsGroupO
                 click.echo(f"\nError: {error}", err=True)
                 exit_code = 1
                 continue
-            failures = await delete_internal_topics(admin, topics[group_id]) if options.execute else {}
+            failures = await delete_internal_topics(admin, topics[group_id]) if options.reset.execute else {}
             if failures:
                 progress.clear()
                 print_failures(group_id, failures)
@@ -61,8 +61,8 @@ async def reset_streams_groups(admin: StreamsGroupsAdmin, options: StreamsGroupO
     print_new_offsets(
         outcome,
         as_json=options.as_json,
-        export=options.export,
-        executed=options.execute,
+        export=options.reset.export,
+        executed=options.reset.execute,
         with_group=len(options.groups) != 1,
     )
     return exit_code
@@ -102,11 +102,11 @@ async def _reset(
             f"{group.state}. Stop its members first."
         )
     if to.kind == "from-file" and group_id not in to.plan:
-        raise CannotBeResetError(f"No reset plan for group {group_id} found in {options.from_file}")
+        raise CannotBeResetError(f"No reset plan for group {group_id} found in {options.reset.from_file}")
     committed = {partition: at.offset for partition, at in (await admin.list_group_offsets(group_id)).items()}
     scope = None if to.kind == "from-file" else await _scope(admin, options, group, committed)
     offsets = await new_offsets(admin, scope, group_id, to, committed)
-    if options.execute:
+    if options.reset.execute:
         commits = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
         await admin.alter_group_offsets(group_id, commits)
     return offsets
