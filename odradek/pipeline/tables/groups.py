@@ -22,7 +22,8 @@ from odradek.storage.dump.embedded import data_document
 
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .group_messages import GroupMessage, group_message, has_offset_commit_key, kind_of
-from .log_reading import LogDamage, LogRecord, data_batches, read_records
+from .log_reading import LogRecord, data_batches
+from .record_rows import record_rows
 from .task import TableTask
 
 MEMBERS_TYPE = pa.list_(
@@ -68,26 +69,12 @@ classic group, or the member of a record such as ConsumerGroupMemberMetadata."""
 
 def read(task: TableTask) -> Iterator[Any]:
     """Yields the rows of one partition of the offsets topic. Raises OSError."""
-    yield from record_batches(SCHEMA, _rows(task))
+    yield from record_batches(SCHEMA, record_rows(task, SCHEMA, "offsetsPartition", data_batches, _row))
 
 
-def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
-    assert task.partition is not None
-    for record in read_records(task.partition, data_batches):
-        place = {
-            "directory": str(task.directory),
-            "offsetsPartition": task.partition.partition,
-            "file": record.file,
-            "position": record.position,
-            "offset": record.offset,
-        }
-        if isinstance(record, LogDamage):
-            yield corrupt_row(SCHEMA, record.text, **place)
-        elif not has_offset_commit_key(record.key):
-            yield _row(record, place)
-
-
-def _row(record: LogRecord, place: dict[str, Any]) -> tuple[Any, ...]:
+def _row(record: LogRecord, place: dict[str, Any]) -> tuple[Any, ...] | None:
+    if has_offset_commit_key(record.key):
+        return None
     message = group_message(record.plain)
     known = place | {"timestamp": microseconds(record.timestamp), "recordType": message.record_type}
     known["isTombstone"] = record.value is None

@@ -15,8 +15,9 @@ from odradek.storage.files.meta_properties import uuid_text
 
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .group_messages import GroupMessage, commit_key, group_message, has_offset_commit_key
-from .log_reading import CONTROL, TRANSACTIONAL, LogDamage, LogRecord, all_batches, read_records
+from .log_reading import CONTROL, TRANSACTIONAL, LogRecord, all_batches
 from .outcomes import Markers, outcome, read_markers
+from .record_rows import record_rows
 from .task import TableTask
 
 SCHEMA = schema_of(
@@ -52,25 +53,19 @@ def read(task: TableTask) -> Iterator[Any]:
 
 def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
     assert task.partition is not None
-    directory, partition = str(task.directory), task.partition.partition
     markers = read_markers(task.partition)
-    for record in read_records(task.partition, all_batches):  # all: a marker that can't be read also gets a row
-        place = {
-            "directory": directory,
-            "offsetsPartition": partition,
-            "file": record.file,
-            "position": record.position,
-            "offset": record.offset,
-        }
-        if isinstance(record, LogDamage):
-            yield corrupt_row(SCHEMA, record.text, **place)
-        elif not record.attributes & CONTROL and has_offset_commit_key(record.key):
-            message = group_message(record.plain)
-            if message.fault is not None:
-                text = f"{record.file}: the record at offset {record.offset}: {message.fault}"
-                yield corrupt_row(SCHEMA, text, **place, timestamp=microseconds(record.timestamp))
-            else:
-                yield (*place.values(), *_columns(record, message, markers), None)
+
+    def row_of(record: LogRecord, place: dict[str, Any]) -> tuple[Any, ...] | None:
+        if record.attributes & CONTROL or not has_offset_commit_key(record.key):
+            return None
+        message = group_message(record.plain)
+        if message.fault is None:
+            return (*place.values(), *_columns(record, message, markers), None)
+        text = f"{record.file}: the record at offset {record.offset}: {message.fault}"
+        return corrupt_row(SCHEMA, text, **place, timestamp=microseconds(record.timestamp))
+
+    # All batches: a marker that can't be read also gets a row.
+    return record_rows(task, SCHEMA, "offsetsPartition", all_batches, row_of)
 
 
 def _columns(record: LogRecord, message: GroupMessage, markers: Markers) -> tuple[Any, ...]:

@@ -16,7 +16,8 @@ from odradek.storage.dump.embedded import data_document
 from odradek.storage.files.meta_properties import uuid_text
 
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
-from .log_reading import LogDamage, LogRecord, data_batches, read_records
+from .log_reading import LogRecord, data_batches
+from .record_rows import record_rows
 from .task import TableTask
 
 BATCHES_TYPE = pa.list_(
@@ -62,23 +63,7 @@ batch: 0 available, 2 acknowledged, 3 archiving, 4 archived."""
 
 def read(task: TableTask) -> Iterator[Any]:
     """Yields the rows of one partition of ``__share_group_state``. Raises OSError."""
-    yield from record_batches(SCHEMA, _rows(task))
-
-
-def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
-    assert task.partition is not None
-    for record in read_records(task.partition, data_batches):
-        place = {
-            "directory": str(task.directory),
-            "statePartition": task.partition.partition,
-            "file": record.file,
-            "position": record.position,
-            "offset": record.offset,
-        }
-        if isinstance(record, LogDamage):
-            yield corrupt_row(SCHEMA, record.text, **place)
-        else:
-            yield _row(record, place)
+    yield from record_batches(SCHEMA, record_rows(task, SCHEMA, "statePartition", data_batches, _row))
 
 
 def _row(record: LogRecord, place: dict[str, Any]) -> tuple[Any, ...]:
