@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from odradek.broker.groups.consumer.group import ConsumerGroup, ConsumerGroupState
 from odradek.broker.metadata.image.image import TopicImage
 
-from .simulated_consumer import SimulatedConsumer, TopicPartition
+from ..simulated_member import TopicPartition
+from .simulated_consumer import SimulatedConsumer
 
 
 def check_calm(

@@ -7,14 +7,13 @@ application reads now. It has one request in flight at a time. The simulator mak
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import consumer_groups, groups
-from support.groups.harness import Harness
 
-TopicPartition = tuple[bytes, int]
+from ..simulated_member import SimulatedMember, TopicPartition
+
 SESSION_MS = 2_000
 REBALANCE_MS = 4_000
 
@@ -51,30 +50,14 @@ class Subscription:
         }
 
 
-@dataclass
-class SimulatedConsumer:
+@dataclass(repr=False)
+class SimulatedConsumer(SimulatedMember[TopicPartition]):
     """One consumer. ``owned``: partitions that the application reads; ``positions``: their offsets, once fetched."""
 
-    name: str
-    harness: Harness
-    group_id: str
-    instance_id: str | None
     new_member_id: Callable[[], str]
-    alive: bool = False
-    incarnation: int = 0
-    member_id: str = ""
-    epoch: int = 0
-    waiting: bool = False
     subscription: Subscription = field(default_factory=Subscription)
     assignor: str | None = None
-    owned: set[TopicPartition] = field(default_factory=set)
-    assigned: set[TopicPartition] = field(default_factory=set)
-    positions: dict[TopicPartition, int] = field(default_factory=dict)
-    told: frozenset[TopicPartition] | None = None
     told_subscription: Subscription | None = None
-    must_acknowledge: bool = False
-    telling: bool = False
-    paused_until_ms: int = 0
 
     # --- life
 
@@ -187,16 +170,6 @@ class SimulatedConsumer:
             return True
         return False
 
-    def take_over(self) -> bool:
-        """Takes over new partitions once none must be revoked; returns whether there was one.
-
-        Not while a heartbeat with fewer partitions is in flight: the coordinator would regard the new ones as given up.
-        """
-        if self.telling or self.owned == self.assigned or self.owned - self.assigned:
-            return False
-        self.owned = set(self.assigned)
-        return True
-
     # --- offsets
 
     def fetch_positions(self, names: Mapping[bytes, str], fetched: Callable[[TopicPartition, int], None]) -> None:
@@ -226,34 +199,6 @@ class SimulatedConsumer:
         if missing:
             self._ask(ApiKey.OFFSET_FETCH, 9, groups.OffsetFetchRequest(groups=[group]), answered)
 
-    def commit(self, topic: str, partition: int, offset: int, answered: Callable[[ErrorCode], None]) -> None:
-        """Commits an offset of one partition in the epoch that it knows."""
-        self._ask(
-            ApiKey.OFFSET_COMMIT,
-            9,
-            commit_request(self.group_id, self.member_id, self.epoch, self.instance_id, topic, partition, offset),
-            lambda response: answered(ErrorCode(response.topics[0].partitions[0].error_code)),
-            even_if_gone=True,
-        )
-
-    def _ask(
-        self, api: ApiKey, version: int, request: Any, answered: Callable[[Any], None], even_if_gone: bool = False
-    ) -> None:
-        incarnation = self.incarnation
-        self.waiting = True
-
-        def on_answer(response: Any) -> None:
-            is_here = self.alive and self.incarnation == incarnation
-            if is_here:
-                self.waiting = False
-            if is_here or even_if_gone:
-                answered(response)
-
-        self.harness.send(f"{self.name}.{incarnation}", api, version, request, on_answer)
-
-    def __repr__(self) -> str:
-        return f"{self.name} ({self.member_id}, instance {self.instance_id}, epoch {self.epoch}) of {self.group_id}"
-
 
 def by_topic(partitions: frozenset[TopicPartition]) -> dict[bytes, list[int]]:
     """Partition indexes by topic id, in order."""
@@ -261,12 +206,3 @@ def by_topic(partitions: frozenset[TopicPartition]) -> dict[bytes, list[int]]:
     for topic_id, partition in sorted(partitions):
         found.setdefault(topic_id, []).append(partition)
     return found
-
-
-def commit_request(
-    group_id: str, member_id: str, epoch: int, instance_id: str | None, topic: str, partition: int, offset: int
-) -> groups.OffsetCommitRequest:
-    """An OffsetCommit of one partition."""
-    commit = groups.OffsetCommitRequest.OffsetCommitRequestPartition(partition, offset)
-    topics = [groups.OffsetCommitRequest.OffsetCommitRequestTopic(topic, partitions=[commit])]
-    return groups.OffsetCommitRequest(group_id, epoch, member_id, instance_id, topics=topics)

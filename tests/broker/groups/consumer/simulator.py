@@ -23,6 +23,7 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import consumer_groups, groups
 from support.groups.harness import Harness
 
+from ..simulated_member import TopicPartition, commit_request
 from ..simulation import Simulation
 from .consumer_checks import check_calm, check_owners
 from .memory_log_cleaning import clean
@@ -30,8 +31,6 @@ from .simulated_consumer import (
     SESSION_MS,
     SimulatedConsumer,
     Subscription,
-    TopicPartition,
-    commit_request,
 )
 
 GROUPS = ("g", "h", "k")

@@ -14,13 +14,11 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import OffsetFetchRequest
 from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatRequest as Request
 from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatResponse as Response
-from support.groups.harness import Harness
 
-from ..consumer.simulated_consumer import commit_request
+from ..simulated_member import SimulatedMember, TopicPartition
 
 RoleTask = tuple[str, str, int]
 """The role (active or standby), the id of the subtopology, the partition."""
-TopicPartition = tuple[bytes, int]
 SESSION_MS = 2_000
 REBALANCE_MS = 4_000
 ACTIVE, STANDBY = "active", "standby"
@@ -36,32 +34,16 @@ TRIES_AGAIN = (
 )
 
 
-@dataclass
-class SimulatedStreamsThread:
+@dataclass(repr=False)
+class SimulatedStreamsThread(SimulatedMember[RoleTask]):
     """One thread. ``owned``: the tasks that it runs; ``positions``: the offsets of their partitions, once fetched."""
 
-    name: str
-    harness: Harness
-    group_id: str
-    instance_id: str | None
-    alive: bool = False
-    incarnation: int = 0
-    member_id: str = ""
     process_id: str = ""
     topology: Request.Topology = field(default_factory=Request.Topology)
     endpoint: Request.Endpoint | None = None
-    epoch: int = 0
     endpoint_epoch: int = 0
-    waiting: bool = False
-    owned: set[RoleTask] = field(default_factory=set)
-    assigned: set[RoleTask] = field(default_factory=set)
-    positions: dict[TopicPartition, int] = field(default_factory=dict)
-    told: frozenset[RoleTask] | None = None
-    must_acknowledge: bool = False
-    telling: bool = False
     must_end: bool = False
     statuses: frozenset[int] = frozenset()
-    paused_until_ms: int = 0
     loses_next: bool = False
     """The answer to its next heartbeat is lost."""
 
@@ -184,16 +166,6 @@ class SimulatedStreamsThread:
             return True
         return False
 
-    def take_over(self) -> bool:
-        """Takes over new tasks once it must give none up; returns whether there was one.
-
-        Not while a heartbeat with fewer tasks is in flight: the coordinator would regard the new ones as given up.
-        """
-        if self.telling or self.owned == self.assigned or self.owned - self.assigned:
-            return False
-        self.owned = set(self.assigned)
-        return True
-
     # --- offsets
 
     def partitions(self, ids: dict[str, bytes]) -> dict[TopicPartition, str]:
@@ -227,34 +199,6 @@ class SimulatedStreamsThread:
 
         if missing:
             self._ask(ApiKey.OFFSET_FETCH, 9, OffsetFetchRequest(groups=[group]), answered)
-
-    def commit(self, topic: str, partition: int, offset: int, answered: Callable[[ErrorCode], None]) -> None:
-        """Commits an offset of one partition in the epoch that it knows."""
-        self._ask(
-            ApiKey.OFFSET_COMMIT,
-            9,
-            commit_request(self.group_id, self.member_id, self.epoch, self.instance_id, topic, partition, offset),
-            lambda response: answered(ErrorCode(response.topics[0].partitions[0].error_code)),
-            even_if_gone=True,
-        )
-
-    def _ask(
-        self, api: ApiKey, version: int, request: Any, answered: Callable[[Any], None], even_if_gone: bool = False
-    ) -> None:
-        incarnation = self.incarnation
-        self.waiting = True
-
-        def on_answer(response: Any) -> None:
-            is_here = self.alive and self.incarnation == incarnation
-            if is_here:
-                self.waiting = False
-            if is_here or even_if_gone:
-                answered(response)
-
-        self.harness.send(f"{self.name}.{incarnation}", api, version, request, on_answer)
-
-    def __repr__(self) -> str:
-        return f"{self.name} ({self.member_id}, instance {self.instance_id}, epoch {self.epoch}) of {self.group_id}"
 
 
 def readers_of(topology: Request.Topology, subtopology_id: str) -> list[str]:

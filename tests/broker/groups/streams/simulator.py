@@ -24,10 +24,10 @@ from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatReques
 from support.groups.harness import Harness, decoded_records
 
 from ..consumer.memory_log_cleaning import clean
-from ..consumer.simulated_consumer import commit_request
+from ..simulated_member import TopicPartition, commit_request
 from ..simulation import Simulation
 from .applications import KINDS, SOURCES, TOGETHER, application
-from .simulated_streams_thread import SESSION_MS, SimulatedStreamsThread, TopicPartition
+from .simulated_streams_thread import SESSION_MS, SimulatedStreamsThread
 from .streams_checks import StoredGroups, check_books, check_rest, check_runners, is_owner
 
 GROUPS = ("g", "h")
