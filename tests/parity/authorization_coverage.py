@@ -118,7 +118,7 @@ EXPECTED: Mapping[str, Mapping[str, str]] = {
     "ShareGroupDescribe": {"Group": OF_GROUP, "Topic": "DESCRIBE"},
     "ShareGroupHeartbeat": {"Group": "READ", "Topic": "DESCRIBE"},
     "StreamsGroupDescribe": {"Group": OF_GROUP, "Topic": "DESCRIBE"},
-    "StreamsGroupHeartbeat": {"Group": "READ", "Topic": "DESCRIBE"},
+    "StreamsGroupHeartbeat": {"Cluster": "CREATE", "Group": "READ", "Topic": "CREATE DESCRIBE"},
     "StreamsGroupTopologyDescriptionUpdate": {"Group": "READ"},
     "SyncGroup": {"Group": "READ"},
     "TxnOffsetCommit": {"Group": "READ", "Topic": "READ", "TransactionalId": "WRITE"},

@@ -11,6 +11,8 @@ from parity.streams_members import subtopology, task_ids, topology
 
 STREAMING = "streaming"
 """A streams group with a member, which reads the first two topics."""
+LACKING = "lacking"
+"""A streams group whose internal topic is missing."""
 PARTS = topology(subtopology("0", *TOPICS[:2]))
 
 
@@ -28,6 +30,16 @@ def joining_streams_member() -> StreamsGroupHeartbeatRequest:
         process_id="process-of-streaming",
         client_tags=[],
     )
+
+
+def joining_with_missing_topic(_: dict[str, bytes]) -> Message:
+    """A member whose topology has a changelog that does not exist, and whose creation fails: it has more replicas
+    than there are brokers. So no request creates the topic."""
+    request = joining_streams_member()
+    request.group_id = LACKING
+    missing = StreamsGroupHeartbeatRequest.TopicInfo(TOPICS[2], 0, 3, [])
+    request.topology = topology(subtopology("0", TOPICS[0], changelogs=[missing]))
+    return request
 
 
 def heartbeat_of_streams_member(_: dict[str, bytes]) -> Message:

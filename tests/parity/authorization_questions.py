@@ -80,6 +80,7 @@ from parity.authorization_of_streams_groups import (
     describe_streams_groups,
     describe_topology,
     heartbeat_of_streams_member,
+    joining_with_missing_topic,
 )
 from parity.authorization_requests import (
     TRANSACTIONAL_ID,
@@ -418,6 +419,7 @@ QUESTIONS: tuple[Question, ...] = (
     # A new question comes last: each takes a random user, and so those before it keep theirs.
     Question("UnregisterController", 0, unregister_controller),
     Question("StreamsGroupHeartbeat", 1, heartbeat_of_streams_member),
+    Question("StreamsGroupHeartbeat, a missing topic", 1, joining_with_missing_topic),
     Question("StreamsGroupDescribe", 1, describe_streams_groups),
     Question("StreamsGroupTopologyDescriptionUpdate", 0, describe_topology),
 )

@@ -4,6 +4,7 @@ One client may do everything and changes the ACLs. Three others send the request
 with PLAIN if the brokers have users (:data:`USER_KEYS`); otherwise each is ``User:ANONYMOUS``.
 """
 
+import contextlib
 import os
 import socket
 import struct
@@ -36,7 +37,7 @@ from odradek.protocol.security.acl import CLUSTER_NAME, Acl, AclOperation, AclPe
 from odradek.protocol.show.message_documents import document
 from parity.authorization_names import GROUPS, LASTING_TRANSACTION, SHARE_PARTITION, TOPICS
 from parity.authorization_of_share_groups import joining_member, spare_offset
-from parity.authorization_of_streams_groups import joining_streams_member
+from parity.authorization_of_streams_groups import LACKING, joining_streams_member
 from parity.authorization_questions import QUESTIONS, Question
 from parity.authorization_requests import TRANSACTIONAL_ID
 from parity.world import comparable
@@ -107,12 +108,14 @@ NAMES = {
 IGNORED = {
     "DescribeLogDirsRequest": ("topics",),
     "DescribeConfigsRequest": ("configs",),
+    "StreamsGroupHeartbeatRequest": ("status",),
     **dict.fromkeys(
         ("CreateDelegationTokenRequest", "DescribeDelegationTokenRequest"),
         ("tokenId", "hmac", *(f"{name}Timestamp{unit}" for name in ("issue", "expiry", "max") for unit in ("", "Ms"))),
     ),
 }
-"""Request -> fields of its answer that a recording leaves out: sizes, values of configs, and tokens."""
+"""Request -> fields of its answer that a recording leaves out: sizes, values of configs, tokens, and whether a topic
+could be created yet."""
 
 
 class Secured:
@@ -184,13 +187,13 @@ class Secured:
         creations = [CreateAclsRequest.AclCreation(*acl) for acl in dict.fromkeys(acls)]
         results = self.ask(CreateAclsRequest(creations), 3).results
         assert not [one for one in results if one.error_code], results
-        eventually("the broker knows the new ACLs", lambda: set(acls) <= self.acls())
+        self._until("the broker knows the new ACLs", lambda: set(acls) <= self.acls())
 
     def delete_acls_of_users(self) -> None:
         """Deletes the ACLs of the three users, and waits until the broker no longer shows them."""
         one = DeleteAclsRequest.DeleteAclsFilter
         self.ask(DeleteAclsRequest([one(1, None, 1, None, host, 1, 1) for host in USERS]), 3)
-        eventually("the broker knows that ACLs are gone", lambda: all(acl.host not in USERS for acl in self.acls()))
+        self._until("the broker knows that ACLs are gone", lambda: all(acl.host not in USERS for acl in self.acls()))
 
     def acls(self) -> set[Acl]:
         """All ACLs."""
@@ -233,8 +236,8 @@ class Secured:
         self.ask(CreateTopicsRequest(topics, 30_000), 7)
         for key_type, key in ((0, GROUPS[0]), (0, GROUPS[1]), (1, TRANSACTIONAL_ID), (2, SHARE_PARTITION)):
             asked = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
-            eventually(f"{key} has a coordinator", partial(self._found, asked))
-        eventually("the topics are led", self._learn_topics)
+            self._until(f"{key} has a coordinator", partial(self._found, asked))
+        self._until("the topics are led", self._learn_topics)
         for group in GROUPS:
             commit = OffsetCommitRequest(
                 group,
@@ -247,10 +250,10 @@ class Secured:
                     for name in TOPICS[:2]
                 ],
             )
-            eventually(f"{group} takes commits", partial(self._committed, commit))
+            self._until(f"{group} takes commits", partial(self._committed, commit))
         init = InitProducerIdRequest(TRANSACTIONAL_ID, 60_000)
-        eventually("the transactional id is known", partial(self._initialised, init))
-        eventually("producers get ids", partial(self._initialised, InitProducerIdRequest(None, 60_000)))
+        self._until("the transactional id is known", partial(self._initialised, init))
+        self._until("producers get ids", partial(self._initialised, InitProducerIdRequest(None, 60_000)))
         if self.has_users:
             self._prepare_what_lasts()
 
@@ -259,7 +262,7 @@ class Secured:
         described = DescribeDelegationTokenRequest(None)
         if not self.ask(described, 3).tokens:
             self.ask(CreateDelegationTokenRequest(max_lifetime_ms=-1), 3)
-        eventually("the broker knows the token", lambda: self.ask(described, 3).tokens)
+        self._until("the broker knows the token", lambda: self.ask(described, 3).tokens)
         member = ConsumerGroupHeartbeatRequest(
             "modern",
             "member-of-modern",
@@ -268,11 +271,11 @@ class Secured:
             subscribed_topic_names=list(TOPICS[:2]),
             topic_partitions=[],
         )
-        eventually("the group has a member", lambda: not self.ask(member, 1).error_code)
-        eventually("the share group has a member with partitions", self._shares)
-        eventually("the streams group has a member with tasks", self._streams)
-        eventually("a share group has an offset", lambda: not self._problem(self.ask(spare_offset(), 0)))
-        begun = eventually("a transaction begins", self._begun)
+        self._until("the group has a member", lambda: not self.ask(member, 1).error_code)
+        self._until("the share group has a member with partitions", self._shares)
+        self._until("the streams group has a member with tasks", self._streams)
+        self._until("a share group has an offset", lambda: not self._problem(self.ask(spare_offset(), 0)))
+        begun = self._until("a transaction begins", self._begun)
         topics = [AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name, [0]) for name in TOPICS[:2]]
         added = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=LASTING_TRANSACTION,
@@ -280,7 +283,12 @@ class Secured:
             v3_and_below_producer_epoch=begun.producer_epoch,
             v3_and_below_topics=topics,
         )
-        eventually("the transaction has partitions", lambda: self._added(added))
+        self._until("the transaction has partitions", lambda: self._added(added))
+
+    def _until(self, what: str, is_so: Callable[[], Any]) -> Any:
+        """Waits for a condition. Of questions that are repeated, a recording keeps the last answers."""
+        with contextlib.nullcontext() if self.recording is None else self.recording.repeated():
+            return eventually(what, is_so)
 
     def _shares(self) -> bool:
         answer = self.ask(joining_member(), 1)
@@ -335,6 +343,11 @@ def cases() -> Iterator[tuple[str, list[Acl]]]:
     yield "only sight of a share group with a member", sight
     sight = [of_user(GROUP, AclOperation.DESCRIBE, name="streaming"), of_user(TOPIC, AclOperation.DESCRIBE)]
     yield "only sight of a streams group with a member", sight
+    joins = [of_user(GROUP, AclOperation.READ, name=LACKING), of_user(TOPIC, AclOperation.DESCRIBE, name="*")]
+    yield "a streams group without the creation of its internal topic", joins
+    creation = of_user(TOPIC, AclOperation.CREATE, name=TOPICS[2])
+    yield "a streams group with the creation of its internal topic", [*joins, creation]
+    yield "a streams group with the creation of all topics", [*joins, of_user(CLUSTER, AclOperation.CREATE)]
     for kind, operations in OPERATIONS.items():
         for operation in operations:
             yield f"only {operation.name} of {kind.name}", [of_user(kind, operation)]
@@ -409,6 +422,9 @@ def without_own(answer: Any) -> Any:
             topic for topic in answer["topics"] if not str(topic.get("name") or topic.get("topicName")).startswith("__")
         ]
     answer.get("resultsByTopicV3AndBelow", []).sort(key=str)
+    for status in answer.get("status") or ():
+        # Whether the topic could be created is known to the next heartbeat, or to a later one.
+        status["statusDetail"] = status["statusDetail"].partition("; Creation failed")[0]
     for resource in answer.get("resources", []):
         resource["acls"].sort(key=str)
     for member in (member for group in answer.get("groups", []) for member in group.get("members", [])):
