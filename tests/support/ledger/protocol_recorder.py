@@ -55,8 +55,16 @@ def _recording() -> _Recording:
 
 
 def record(dispatcher_class: Any) -> None:
-    """Notes every request that a ``Dispatcher`` hands to a handler, from now on."""
-    serve = dispatcher_class._serve
+    """Notes every request that a ``Dispatcher`` hands to a handler, from now on.
+
+    Dispatchers that are made from now on have no lanes: those would answer ApiVersions, which names the client,
+    and other small requests without a handler.
+    """
+    make, serve = dispatcher_class.__init__, dispatcher_class._serve
+
+    def make_without_lanes(self: Any, *arguments: Any, **named: Any) -> None:
+        make(self, *arguments, **named)
+        self._lanes = None
 
     def serve_and_note(
         self: Any, connection: Any, route: Any, correlation_id: int, client_id: str | None, request: Any, *rest: Any
@@ -67,7 +75,7 @@ def record(dispatcher_class: Any) -> None:
         _recording().note(route.api_key, route.version, software.get(connection.connection_id), client_id)
         serve(self, connection, route, correlation_id, client_id, request, *rest)
 
-    dispatcher_class._serve = serve_and_note
+    dispatcher_class.__init__, dispatcher_class._serve = make_without_lanes, serve_and_note
 
 
 class RecordOnImport(MetaPathFinder):
