@@ -225,6 +225,10 @@ bench-metrics: $(VENV)/.installed-dev
 bench-share: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/share_groups.py $(BENCH_ARGUMENTS)
 
+## bench-streams: a killed Kafka Streams instance, of ours and of a real Kafka in turn (10 minutes); prints the table
+bench-streams: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python bench/streams_rebalance.py $(BENCH_ARGUMENTS)
+
 ## bench-pipeline: jobs over log directories and Kafka's tools in turn on the same bytes
 bench-pipeline: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/pipeline.py $(BENCH_ARGUMENTS)
@@ -275,4 +279,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help
+.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help

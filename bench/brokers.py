@@ -86,10 +86,11 @@ def serving(command: list[str], port: int, log: Path) -> Iterator[Running]:
 
 
 @contextmanager
-def odradek(executable: Path, directory: Path) -> Iterator[Running]:
-    """Our broker, from the installed wheel."""
+def odradek(executable: Path, directory: Path, more: Mapping[str, str] | None = None) -> Iterator[Running]:
+    """Our broker, from the installed wheel. ``more``: further keys."""
     port = free_port()
-    keys = {**SAME_KEYS, "listeners": f"PLAINTEXT://127.0.0.1:{port}", "log.dirs": str(directory / "data")}
+    own = {"listeners": f"PLAINTEXT://127.0.0.1:{port}", "log.dirs": str(directory / "data")}
+    keys = {**SAME_KEYS, **own, **(more or {})}
     overrides = [part for key, value in keys.items() for part in ("--override", f"{key}={value}")]
     with serving([str(executable), "serve", *overrides], port, directory / "odradek.log") as running:
         yield running

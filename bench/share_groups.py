@@ -6,7 +6,6 @@ partitions. Prints one table; ratios above 1 are in favour of Odradek.
 """
 
 import argparse
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ConfigResource,
     ResourceType,
 )
+from one_connection import OneConnection
 from rich.progress import Progress
 
 import brokers
@@ -32,40 +32,14 @@ from brokers import Running
 from comparison_table import Samples, show
 from installed_wheel import install_wheel
 from interpreters import describe
-from odradek.protocol.codec import decode
-from odradek.protocol.codec.header import encode_request, response_header_version
-from odradek.protocol.messages import message_class
 from odradek.protocol.messages.metadata import MetadataRequest
 from odradek.protocol.messages.share_groups import ShareFetchRequest, ShareGroupHeartbeatRequest
-from odradek.protocol.messages.structure import Message
 from support.kafka.java import java_command, kafka_libs
 
 CONSUMERS = (1, 4, 16)
 SIZE = 100
 HELD_PARTITIONS, HELD_RECORDS = 100, 2_000
 Starter = Callable[[Path], AbstractContextManager[Running]]
-
-
-class OneConnection:
-    """A connection that stays: the end of one ends a share session."""
-
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
-
-    def ask(self, request: Message, version: int) -> Any:
-        """Sends a request and returns the response."""
-        self._socket.sendall(encode_request(request, version, 7, "bench"))
-        frame = self._read(int.from_bytes(self._read(4), "big"))
-        response = message_class(request.NAME.replace("Request", "Response"))
-        return decode(response, version, frame, 4 + response_header_version(request.API_KEY, version))[0]
-
-    def _read(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            part = self._socket.recv(size - len(data))
-            assert part, "the broker has closed the connection"
-            data += part
-        return bytes(data)
 
 
 def from_the_beginning(bootstrap: str, group: str) -> None:
