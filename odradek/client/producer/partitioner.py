@@ -5,44 +5,14 @@ Pure: random numbers come from a function of the caller. Equal to
 ``org.apache.kafka.common.utils.Utils.murmur2``, so that producers in all languages send a key to the same partition.
 """
 
-import struct
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
+from odradek.protocol.java.murmur2 import partition_for_key
+
 Partitioner = Callable[[str, bytes | None, Sequence[int], Sequence[int]], int | None]
 """A user's partitioner: (topic, key, all partitions, partitions with a leader) -> partition; None: the default one."""
-
-_SEED = 0x9747B28C
-_M = 0x5BD1E995
-_MASK = 0xFFFFFFFF
-
-
-def murmur2(data: bytes) -> int:
-    """The 32-bit murmur2 hash of Kafka's Java client, but unsigned.
-
-    >>> murmur2(b"21") == -973932308 & 0xFFFFFFFF
-    True
-    """
-    length = len(data)
-    h = _SEED ^ length
-    words = length // 4
-    for k in struct.unpack_from(f"<{words}I", data):
-        k = k * _M & _MASK
-        k ^= k >> 24
-        h = (h * _M & _MASK) ^ (k * _M & _MASK)
-    rest = data[words * 4 :]
-    if rest:
-        h ^= int.from_bytes(rest, "little")
-        h = h * _M & _MASK
-    h ^= h >> 13
-    h = h * _M & _MASK
-    return h ^ (h >> 15)
-
-
-def partition_for_key(key: bytes, partition_count: int) -> int:
-    """The partition of a key among ``partition_count``: ``toPositive(murmur2(key)) % partition_count``."""
-    return (murmur2(key) & 0x7FFFFFFF) % partition_count
 
 
 class StickyPartitioner:

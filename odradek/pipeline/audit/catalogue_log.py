@@ -329,6 +329,14 @@ LOG_CHECKS: dict[str, Check] = {
         "Turn compression off for this topic, or use larger batches.",
         Harm.LATER,
     ),
+    "keys-of-another-partition": Check(
+        Severity.ERROR,
+        "All keys that were looked at belong to one other partition, by the partitioner of Java or of librdkafka: the "
+        "directories of two partitions were exchanged. Consumers find a key in another partition than its producers "
+        "write it to, so its records lose their order.",
+        "Compare with another replica or a backup. If two directories were exchanged, exchange their names while the "
+        "broker is stopped.",
+    ),
     "key-skew": Check(
         Severity.INFO,
         "One key has more than a fifth of a partition's records: its partition and its consumer have more"

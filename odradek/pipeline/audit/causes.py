@@ -64,6 +64,11 @@ _RULES = (
             )
         ),
     ),
+    # Checkpoints have the offsets of the partition that had the directory's name before.
+    _CauseRule(
+        frozenset(("keys-of-another-partition",)),
+        frozenset(("checkpoint-beyond-log", "high-watermark-below-log-start")),
+    ),
     _CauseRule(frozenset(("swap-loses-records",)), frozenset(("leftover-swap",))),
     _CauseRule(frozenset(("log-start-beyond-log",)), frozenset(("high-watermark-below-log-start",))),
 )

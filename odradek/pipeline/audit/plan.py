@@ -128,6 +128,7 @@ class _Directory:
                     now_ms,
                     options.at_ms,
                     options.level,
+                    0 if topic is None else len(topic.brokers),
                     self.is_live,
                 )
             )

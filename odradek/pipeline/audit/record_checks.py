@@ -16,6 +16,7 @@ from ..decode.records import DecodedRecords, walk_chunk
 from ..decode.spans import RECORD_COLUMNS, Int64s, Spans, WalkedRecords
 from ..engine.compiled import IS_COMPILED
 from .chunk_batches import CODECS, DELETE_HORIZON, BatchLocation, ChunkBatches
+from .key_placement import KeyPlacement
 from .key_tables import Hashes, KeyCounts, KeySet, hash_keys
 from .tasks import AuditTask, PartitionReport
 
@@ -40,6 +41,7 @@ class RecordChecks:
         self._groups = groups
         self._is_compacted = task.policy.is_compacted is True
         self._counts = KeyCounts()
+        self._placement = KeyPlacement(task.replica.partition, task.partition_count)
         self._clean_keys = KeySet()
         self._clean: list[tuple[Hashes, Int64s, Int64s]] = []
         self._late_tombstones = 0
@@ -147,6 +149,7 @@ class RecordChecks:
         has_key = numpy.flatnonzero(is_data & ~is_null)
         hashes = hash_keys(item.payload, rows.keys, has_key)
         self._counts.add(hashes)
+        self._placement.read(item.payload, rows.keys, has_key)
         if not self._is_compacted:
             return
         for batch in numpy.unique(rows.batches[is_data & is_null]).tolist():
@@ -191,6 +194,10 @@ class RecordChecks:
         if counts.records >= _SKEW_RECORDS and counts.distinct >= _SKEW_KEYS and 5 * counts.most > counts.records:
             detail = f"one key has {counts.most} of {counts.records} records, there are about {counts.distinct} keys"
             report.add("key-skew", self._task.replica.path, detail)
+        elsewhere = self._placement.found()
+        if elsewhere is not None:
+            detail = f"the keys belong to partition {elsewhere.partition} by the partitioner of {elsewhere.partitioner}"
+            report.add("keys-of-another-partition", self._task.replica.path, detail)
         saved = self._decoded_size - report.size
         if report.size >= 1 << 20 and self._is_compressed and saved < report.size // 20:
             detail = f"{report.size} bytes on disk, {self._decoded_size} decompressed"

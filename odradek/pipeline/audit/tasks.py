@@ -43,6 +43,8 @@ class AuditTask:
     at_ms: int | None = None
     """Shows groups as of this moment; None: as of their last record."""
     level: str = RECORDS
+    partition_count: int = 0
+    """The number of partitions of the topic in the metadata; 0 if it does not know the topic."""
     is_live: bool = False
     """Whether a broker has the directory open, and may change files between two reads."""
 

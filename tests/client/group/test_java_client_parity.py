@@ -6,8 +6,8 @@ import random
 import pytest
 
 from odradek.client.group.assignors.sticky_owned import decode_previous_assignment, encode_previous_assignment
-from odradek.client.producer.partitioner import murmur2, partition_for_key
 from odradek.client.types import TopicPartition
+from odradek.protocol.java.murmur2 import murmur2, partition_for_key
 from support.kafka.java import java_class, java_or_skip, run_class
 
 SEED = 20260102

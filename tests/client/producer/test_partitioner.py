@@ -5,7 +5,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.client.producer.partitioner import RoundRobinPartitioner, StickyPartitioner, murmur2, partition_for_key
+from odradek.client.producer.partitioner import RoundRobinPartitioner, StickyPartitioner
+from odradek.protocol.java.murmur2 import murmur2, partition_for_key
 
 # From Kafka's own test of Utils.murmur2, as signed numbers.
 JAVA_HASHES = {

@@ -9,9 +9,9 @@ from odradek.client.admin import Admin, NewTopic
 from odradek.client.consumer import Consumer, RebalanceListener
 from odradek.client.errors import AdminError, BufferExhaustedError, ConfigurationError, NoOffsetForPartitionError
 from odradek.client.producer import Producer
-from odradek.client.producer.partitioner import partition_for_key
 from odradek.client.types import ConsumerRecord, OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java.murmur2 import partition_for_key
 
 from ..client_groups import create_topic, until
 

@@ -3,9 +3,12 @@
 import os
 import random
 import struct
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from odradek.pipeline.decode.segment_chunks import MOST_BATCH_BYTES
+from odradek.protocol.java.murmur2 import partition_for_key
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.compression import CompressionType
 from odradek.storage.files.checkpoints import write_offset_checkpoint
@@ -311,6 +314,19 @@ def one_key_in_half_of_the_records(directory: AuditedDirectory) -> Where:
     return _filled(directory, 600, [b"N", b"again"], 10, CompressionType.NONE)
 
 
+def _keys_of_the_second(directory: AuditedDirectory, partition_of: Callable[[bytes], int]) -> Where:
+    keys = [key for key in (b"%d" % number for number in range(200)) if partition_of(key) == 1]
+    return _filled(directory, 3, keys[:50], 10, CompressionType.NONE)._replace(position=-1)
+
+
+def keys_that_java_sends_to_the_second(directory: AuditedDirectory) -> Where:
+    return _keys_of_the_second(directory, lambda key: partition_for_key(key, 2))
+
+
+def keys_that_librdkafka_sends_to_the_second(directory: AuditedDirectory) -> Where:
+    return _keys_of_the_second(directory, lambda key: zlib.crc32(key) % 2)
+
+
 def compressed_random_bytes(directory: AuditedDirectory) -> Where:
     return _filled(directory, 20, [b"N"], 64 << 10, CompressionType.GZIP)
 
@@ -368,6 +384,8 @@ FILE_INJECTIONS = [
     Injection("codecs-mixed", all_codecs),
     Injection("batches-tiny", one_record_a_batch),
     Injection("key-skew", one_key_in_half_of_the_records),
+    Injection("keys-of-another-partition", keys_that_java_sends_to_the_second, partitions=(0, 1)),
+    Injection("keys-of-another-partition", keys_that_librdkafka_sends_to_the_second, partitions=(0, 1)),
     Injection("compression-without-gain", compressed_random_bytes),
     Injection("partition-skew", a_partition_of_many_bytes, partitions=(0, 1, 2)),
 ]

@@ -20,6 +20,7 @@ from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.audit.report.next_start import next_starts
 from odradek.pipeline.audit.report.number_texts import count_text
 from odradek.pipeline.engine.engines import LOCAL
+from odradek.protocol.java.murmur2 import partition_for_key
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader, iterate_headers
 from odradek.storage.segment.transaction_index import TransactionIndex
 from support.eventually import eventually
@@ -29,7 +30,7 @@ from support.pipeline.audited_directory import stamp
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 TIMEOUT_S = 60.0
-PLAIN, TRANSACTIONS = 5000, "txn"
+PLAIN, KEYED = 5000, 400
 CONFIGS = {"log.cleaner.enable": "false", "offsets.topic.num.partitions": "1"}
 SEGMENTS = {"internal.segment.bytes": "60000", "retention.ms": "-1"}
 KEY = BATCH_HEADER_SIZE + 5
@@ -54,6 +55,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(100):
             plain.produce("txn", b"%d" % number, None, 0)
         assert plain.flush(TIMEOUT_S) == 0
+        admin.create_topics([NewTopic("keyed", 2, 1)])["keyed"].result(TIMEOUT_S)
+        keyed: Any = Producer(settings | {"partitioner": "murmur2_random"})  # as Java's
+        for number in range(KEYED):
+            keyed.produce("keyed", b"", b"key-%d" % number)
+        assert keyed.flush(TIMEOUT_S) == 0
         for name, ends in (("a", "cccccc"), ("b", "cccaccc")):
             write_transactions(Producer(settings | {"transactional.id": name}), ends)
     return path
@@ -185,6 +191,12 @@ def an_impossible_length_at_the_end(log_dir: Path) -> None:
     last.write_bytes(data)
 
 
+def exchanged_partitions(log_dir: Path) -> None:
+    (log_dir / "keyed-0").rename(log_dir / "aside")
+    (log_dir / "keyed-1").rename(log_dir / "keyed-0")
+    (log_dir / "aside").rename(log_dir / "keyed-1")
+
+
 CASES = [
     Case(an_impossible_length_at_the_end, "log-end-unreadable", None),
     Case(nonsense_in_a_checkpoint, "checkpoint-unreadable", None),
@@ -236,6 +248,23 @@ def test_the_audit_finds_what_kafka_does(home: Path, tmp_path: Path, case: Case)
     assert found == expected if expected >= 0 else 0 < found < PLAIN
 
 
+def test_exchanged_partitions_are_served_as_they_are(home: Path, tmp_path: Path) -> None:
+    """Kafka does not notice: consumers find each key in the partition that its producer does not write to."""
+    copy = shutil.copytree(home / "logs", tmp_path / "logs")
+    exchanged_partitions(copy)
+    result = audit_directories([copy], LOCAL)
+    assert {found.name for found in result.findings} == {"keys-of-another-partition"}
+    for found in result.findings:
+        expected = f"the keys belong to partition {1 - found.partition} by the partitioner of Java"
+        assert found.detail.startswith(expected)
+    assert [found.partition for found in result.findings] == [0, 1]
+    assert audit([str(copy)]) == 2
+    with RealKafka(tmp_path, CONFIGS) as kafka:
+        keys = keys_of(kafka.bootstrap_servers, "keyed")
+    assert len(keys) > 100
+    assert {partition_for_key(key, 2) for key in keys} == {1}
+
+
 @pytest.mark.parametrize("is_flushed", [False, True])
 def test_the_cut_of_a_recovery_is_foretold(home: Path, tmp_path: Path, is_flushed: bool) -> None:
     """A byte of a record changed, and the stop was unclean. Kafka reads the segments from the recovery point on."""
@@ -272,7 +301,12 @@ def end_offset(servers: str, topic: str) -> int:
 
 
 def committed_records(servers: str, topic: str) -> int:
-    """The number of records that a consumer of committed records gets."""
+    """The number of records that a consumer of committed records gets from partition 0."""
+    return len(keys_of(servers, topic))
+
+
+def keys_of(servers: str, topic: str) -> list[bytes]:
+    """The keys of the records that a consumer of committed records gets from partition 0."""
     consumer: Any = Consumer(
         {
             "bootstrap.servers": servers,
@@ -284,13 +318,13 @@ def committed_records(servers: str, topic: str) -> int:
         }
     )
     consumer.assign([TopicPartition(topic, 0, 0)])
-    count = 0
+    keys: list[bytes] = []
     while True:
         [message] = consumer.consume(1, TIMEOUT_S)
         if message.error() is None:
-            count += 1
+            keys.append(message.key())
         elif message.error().code() == KafkaError._PARTITION_EOF:
             consumer.close()
-            return count
+            return keys
         else:
             assert message.error().retriable(), message.error()

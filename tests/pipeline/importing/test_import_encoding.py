@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from odradek.client.producer.partitioner import partition_for_key
 from odradek.pipeline.importing.batches import encode_rows
 from odradek.pipeline.importing.partitioning import partitions_of
 from odradek.pipeline.importing.row_buffers import ROW_SCHEMA
+from odradek.protocol.java.murmur2 import partition_for_key
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import decode_records
