@@ -38,7 +38,7 @@ class ChargedAnswers:
         self._answering = answering
         self._charge: Charge | None = None
 
-    def __call__(
+    def send(
         self,
         connection: Connection,
         parts: list[Part] | None,
@@ -50,7 +50,7 @@ class ChargedAnswers:
         if charge is not None:
             parts = charge.settle_encoded(self._route, parts)
             charge.mute(connection)
-        self._answering(connection, parts, successes, failures)
+        self._answering.send(connection, parts, successes, failures)
 
     def postponed(self) -> PostponedAnswering:
         """Never called: lanes that postpone answers are not used if clients have quotas."""

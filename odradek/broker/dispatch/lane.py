@@ -30,7 +30,7 @@ IN_PIECES_BYTES = 64 * 1024
 class Sending(Protocol):
     """Sends answers of a lane."""
 
-    def __call__(
+    def send(
         self,
         connection: Connection,
         parts: list[Part] | None,
@@ -66,8 +66,9 @@ class Lanes(Protocol):
         """The lane of one version of an API; None if there is none. ``is_charged``: whether clients have quotas."""
 
 
-def _send(connection: Connection, parts: list[Part] | None) -> None:
-    if parts is not None and len(parts) > 1 and sum(map(len, parts)) > IN_PIECES_BYTES:
+def _send_parts(connection: Connection, parts: list[Part]) -> None:
+    """Sends an answer of several parts."""
+    if sum(map(len, parts)) > IN_PIECES_BYTES:
         connection.answered_in_pieces(parts)
     else:
         connection.answered(parts)
@@ -78,7 +79,7 @@ class SentAnswers:
 
     __slots__ = ()
 
-    def __call__(
+    def send(
         self,
         connection: Connection,
         parts: list[Part] | None,
@@ -86,7 +87,10 @@ class SentAnswers:
         failures: dict[int, int] = NO_FAILURES,
     ) -> None:
         """Sends an answer."""
-        _send(connection, parts)
+        if parts is None or len(parts) == 1:
+            connection.answered(parts)
+        else:
+            _send_parts(connection, parts)
 
     def postponed(self) -> "SentAnswers":
         """Itself: nothing is measured."""
@@ -112,7 +116,7 @@ class _CountedSending:
         self._waiting = waiting
         self._begun_ns = begun_ns
 
-    def __call__(
+    def send(
         self,
         connection: Connection,
         parts: list[Part] | None,
@@ -130,7 +134,10 @@ class _CountedSending:
             meter.successes += successes
             for code, count in failures.items():
                 meter.failures[code] = meter.failures.get(code, 0) + count
-        _send(connection, parts)
+        if parts is None or len(parts) == 1:
+            connection.answered(parts)
+        else:
+            _send_parts(connection, parts)
 
 
 class CountedAnswers(_CountedSending):

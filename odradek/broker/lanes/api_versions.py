@@ -82,7 +82,7 @@ def api_versions_lane(parts: LaneParts, route: Route, answering: Answering) -> L
         if known.software is not None:
             connection.software = known.software
         connection.client_id, connection.is_known = known.client_id, True
-        answering(connection, [known.answer.encoded(frame)], known.successes)
+        answering.send(connection, [known.answer.encoded(frame)], known.successes)
         return True
 
     return serve

@@ -61,7 +61,7 @@ def consumer_group_heartbeat_lane(parts: LaneParts, route: Route, answering: Ans
         ):
             return False
         shard.set_timer(session_timer(groups, group_id, member_id))
-        answering(connection, [answer(frame, heartbeat_interval_ms(groups, group_id))])
+        answering.send(connection, [answer(frame, heartbeat_interval_ms(groups, group_id))])
         return True
 
     return serve

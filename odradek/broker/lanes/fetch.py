@@ -210,13 +210,13 @@ class FetchLane:
         session_id = NO_SESSION_ID if session is None else session.session_id
         if in_session is not None and not in_session.must_answer(0, len(records), offsets[0], offsets[2], False):
             nothing = self._nothing
-            answering(connection, [nothing.encoded(correlation_id, session_id)], nothing.successes)
+            answering.send(connection, [nothing.encoded(correlation_id, session_id)], nothing.successes)
             return
         meters = self._parts.topic_meters
         if meters is not None:
             meters.read(known.topic, len(records))
         answer = known.committed_answer if has_list else known.plain_answer
-        answering(connection, answer.parts(correlation_id, session_id, offsets, records), answer.successes)
+        answering.send(connection, answer.parts(correlation_id, session_id, offsets, records), answer.successes)
 
     def read_again(self, waiting: "WaitingFetch") -> None:
         """Answers a request that has waited."""

@@ -49,7 +49,7 @@ def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane
         if member is None or request.group_instance_id is not None or request.generation_id != group.generation_id:
             return False
         shard.set_timer(member.session_timer)
-        answering(connection, [answer.encoded(frame)])
+        answering.send(connection, [answer.encoded(frame)])
         return True
 
     return serve

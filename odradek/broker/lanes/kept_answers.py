@@ -82,7 +82,7 @@ def keeping_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane:
             valid_for, kept_bytes = (image, rules), 0
         known = kept.get(key)
         if known is not None:
-            answering(connection, [*known.answer.parts(frame)], known.successes, known.failures)
+            answering.send(connection, [*known.answer.parts(frame)], known.successes, known.failures)
             return True
         began_with = valid_for
 

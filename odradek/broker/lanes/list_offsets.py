@@ -77,7 +77,7 @@ def list_offsets_lane(parts: LaneParts, route: Route, answering: Answering) -> L
         else:
             offset = offsets.last_stable_offset if known.is_committed else offsets.high_watermark
             epoch = partition.leader_epoch
-        answering(connection, [known.answer(frame, offset, epoch)])
+        answering.send(connection, [known.answer(frame, offset, epoch)])
         return True
 
     return serve

@@ -145,7 +145,7 @@ class OffsetCommitLane:
             committed = CommittedOffset(offset, leader_epoch, "", now_ms, NO_TIMESTAMP, topic.topic_id, record_offset)
             shard.core.offsets.put_committed(request.group_id, topic.name, index, committed)
         shard.core.groups.counts.offset_commits += len(commits)
-        self._answering(connection, [batch.answer.encoded(frame)], len(commits))
+        self._answering.send(connection, [batch.answer.encoded(frame)], len(commits))
         return True
 
     def _session_timer(self, groups: GroupRegistry, known: KnownCommit, indexes: Sequence[int]) -> SetTimer | None:

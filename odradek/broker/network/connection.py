@@ -164,31 +164,34 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         """The buffer for the next bytes: a large frame's own, or the loop's shared one. In a turn without time for them
         it is small: a thousand sockets can have 256 KiB each.
         """
-        if self._frames.large is None:
-            return self._turns.room(self._connections.receive_buffer)
-        return self._frames.target()
+        if self._frames.large is not None:
+            return self._frames.target()
+        buffer = self._connections.receive_buffer
+        return buffer if self._turns.has_time else self._turns.room(buffer)
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes arrived: serves the frames that they complete, as far as there is time in this turn."""
         if self._closing:
             return
-        began_s = self._turns.begin()
+        turns = self._turns
+        began_s = turns.begin()
         try:
-            self._received(nbytes)
+            frame = self._frames.whole_frame(self._connections.receive_buffer, nbytes)
+            if frame is not None:
+                self._serve_or_queue(frame, False)
+            else:
+                self._received(nbytes)
         finally:
-            self._turns.end(began_s)
+            turns.end(began_s)
 
     def _received(self, nbytes: int) -> None:
+        """Serves the frames that received bytes complete, if they are not exactly one whole frame."""
         reader = self._frames
-        frame = reader.whole_frame(self._connections.receive_buffer, nbytes)
-        if frame is not None:
-            self._serve_or_queue(frame, False)
-            return
         if reader.large is not None:
             frame = reader.received(nbytes)
             if frame is not None:
                 self._serve_or_queue(frame, owned=True)
-        elif not self._turns.has_time():
+        elif not self._turns.has_time:
             self._put_off(self._connections.receive_buffer[:nbytes])
         else:
             try:

@@ -267,7 +267,7 @@ class RequestOrder(ABC):
         if self._in_service or self._kept or self._writer.is_sending:
             self._keep(frame, owned)
             return
-        if not self._turns.has_time():
+        if not self._turns.has_time:
             self._keep(frame, owned)
             self._resume_next_turn()
             return
@@ -339,7 +339,7 @@ class RequestOrder(ABC):
 
     def _drain(self) -> None:
         """Serves queued frames until one stays in service, an answer must wait, or the turn is over."""
-        if (self._kept or self._unread) and not self._turns.has_time():
+        if (self._kept or self._unread) and not self._turns.has_time:
             self._resume_next_turn()
             return
         began_s = self._turns.begin()

@@ -43,6 +43,8 @@ class SharedTurns:
         self._clock_s = clock_s
         self._spent_s = 0.0
         """In this turn, and up to half a turn of earlier ones: to learn of each turn's end would cost a callback."""
+        self.has_time = True
+        """Whether a connection may begin to work in this turn. An attribute, since each request asks twice."""
         self._began_s: float | None = None
         """When the measurement began that is under way."""
         self._is_scheduled = False
@@ -51,14 +53,10 @@ class SharedTurns:
         """The number of connections that wait."""
         return len(self._light) + len(self._waiting)
 
-    def has_time(self) -> bool:
-        """Whether a connection may begin to work in this turn."""
-        return self._spent_s < self._turn_s
-
     def room(self, buffer: memoryview) -> memoryview:
         """The part of a receive buffer to fill now: all of it, or little in a turn whose time is over, since thousands
         of sockets can be read in one turn."""
-        return buffer if self._spent_s < self._turn_s else buffer[:LATE_BYTES]
+        return buffer if self.has_time else buffer[:LATE_BYTES]
 
     def begin(self) -> float:
         """Begins a measurement; returns its time for :meth:`end`. One within another counts nothing by itself."""
@@ -82,6 +80,7 @@ class SharedTurns:
         self._began_s = None
         self._spent_s += self._clock_s() - began_s
         if self._spent_s >= self._queue_s:
+            self.has_time = self._spent_s < self._turn_s
             self._schedule()
 
     def put(self, connection: TurnTaker, is_light: bool = False) -> None:
@@ -95,6 +94,7 @@ class SharedTurns:
         """Begins a turn: works for those that wait. What is left continues in the next turn."""
         self._is_scheduled = False
         self._spent_s = 0.0
+        self.has_time = True
         try:
             for queue, until_s in ((self._light, self._queue_s / 2), (self._waiting, self._queue_s)):
                 if queue:

@@ -36,8 +36,7 @@ class Partition:
     """One partition of this broker."""
 
     __slots__ = (
-        "_log",
-        "_open_log",
+        "_open",
         "_waiters",
         "appends",
         "copy",
@@ -46,6 +45,7 @@ class Partition:
         "is_replica",
         "leader_epoch",
         "leading",
+        "open_log",
         "refusal",
         "topic",
         "topic_id",
@@ -73,8 +73,9 @@ class Partition:
         self.appends: AppendQueue | None = None
         """The appends in progress on threads. Later appends queue after them."""
         self.writers = writers
-        self._open_log = open_log
-        self._log: Log | None = None
+        self._open = open_log
+        self.open_log: Log | None = None
+        """The log if it was opened already, else None."""
         self._waiters: dict[Waiter, None] = {}
         self.leading: Leading | None = None
         """The followers and the requests that wait for them; None for a partition with one replica, or not led here."""
@@ -87,11 +88,11 @@ class Partition:
     @property
     def log(self) -> Log:
         """The partition's log. Raises KafkaError KAFKA_STORAGE_ERROR if it can't be opened."""
-        log = self._log
+        log = self.open_log
         if log is None:
-            log = self._open_log()
+            log = self._open()
             log.assign_epoch(self.leader_epoch)  # before it is kept: a truncation that finds no descriptor raises here
-            self._log = log
+            self.open_log = log
         return log
 
     def log_to_fetch(self, *, only_leader: bool) -> Log:
@@ -101,12 +102,12 @@ class Partition:
 
     def wants_sync(self) -> bool:
         """:attr:`LogOffsets.wants_sync` of its log; every request reads it. Raises KafkaError as :attr:`log`."""
-        log = self._log
+        log = self.open_log
         return (self.log if log is None else log).offsets.wants_sync
 
     def use_log(self, log: Log) -> None:
         """Serves this log from now on, after the replica was moved to another directory."""
-        self._log = log
+        self.open_log = log
         log.assign_epoch(self.leader_epoch)
         if self.leading is not None:
             self.leading.use_log(log)
@@ -124,8 +125,8 @@ class Partition:
             raise KafkaError(code)
 
         self.refusal = code
-        self.copy = self._log = None
-        self._open_log = refuse
+        self.copy = self.open_log = None
+        self._open = refuse
         if self.appends is not None:
             self.appends.refuse(code)
             self.appends = None
@@ -144,19 +145,14 @@ class Partition:
         self.refusal = None
         self.copy = None
         self.leader_epoch = leader_epoch
-        self._open_log = open_log
-
-    @property
-    def open_log(self) -> Log | None:
-        """The log if it was opened already, else None."""
-        return self._log
+        self._open = open_log
 
     def lead(self, leader_epoch: int) -> None:
         """Leads the partition in a new epoch, to which later appends belong. Raises KafkaError; nothing has changed
         then."""
         if leader_epoch != self.leader_epoch:
-            if self._log is not None:
-                self._log.assign_epoch(leader_epoch)
+            if self.open_log is not None:
+                self.open_log.assign_epoch(leader_epoch)
             self.leader_epoch = leader_epoch
 
     def check_leader_epoch(self, current_leader_epoch: int) -> None:
@@ -190,7 +186,9 @@ class Partition:
         :meth:`LogAppender.append_as_leader`.
         Raises KafkaError with the client's error, InspectionNeededError.
         """
-        log = self.log
+        log = self.open_log
+        if log is None:
+            log = self.log
         appended = log.appender.append_as_leader(
             records,
             self.leader_epoch,
@@ -224,7 +222,7 @@ class Partition:
         """Calls :meth:`notify` when consumers can read the records up to ``end_offset``: with followers, once the
         in-sync replicas have them; otherwise after the sync, if records are hidden until then.
         """
-        log = self._log
+        log = self.open_log
         if self.leading is not None:
             self.leading.appended(end_offset, appended_bytes)
         elif log is not None and log.offsets.wants_sync:

@@ -106,7 +106,9 @@ class PartitionFiles:
             position = segment.write([b"".join(self._waiting)], self._waiting_bytes)
             for batch in self._waiting:
                 header = read_header(batch)
-                segment.indexes.note_appended(header, header.base_offset, position, len(batch))
+                segment.indexes.note_appended(
+                    header.base_offset, header.last_offset, header.max_timestamp, position, len(batch)
+                )
                 position += len(batch)
         self._waiting, self._waiting_bytes = [], 0
 

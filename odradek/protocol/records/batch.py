@@ -263,9 +263,10 @@ def crc_of(buffer: Buffer, position: int, header: BatchHeader) -> int:
     It does not cover base offset, length and leader epoch. Messages of format 0 and 1 have CRC-32.
     """
     end = position + header.batch_length + LOG_OVERHEAD
+    view = buffer if type(buffer) is memoryview else memoryview(buffer)
     if header.magic < MAGIC:
-        return zlib.crc32(memoryview(buffer)[position + _LEGACY_CRC_END : end])
-    return crc32c(memoryview(buffer)[position + ATTRIBUTES_POSITION : end])
+        return zlib.crc32(view[position + _LEGACY_CRC_END : end])
+    return crc32c(view[position + ATTRIBUTES_POSITION : end])
 
 
 def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:

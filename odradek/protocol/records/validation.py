@@ -48,11 +48,12 @@ def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
     """
     if len(buffer) >= BATCH_HEADER_SIZE:
         # Inlined for speed, since every Produce request comes here: _make and properties would be four Python calls.
-        header = tuple.__new__(BatchHeader, HEADER.unpack_from(buffer))
-        if header.magic == MAGIC and header.batch_length == len(buffer) - LOG_OVERHEAD:
-            compression = header.attributes & COMPRESSION_TYPE_MASK
+        fields = HEADER.unpack_from(buffer)
+        if fields[3] == MAGIC and fields[1] == len(buffer) - LOG_OVERHEAD:
+            compression = fields[5] & COMPRESSION_TYPE_MASK
             if compression < ZSTD or (compression == ZSTD and produce_version >= FIRST_PRODUCE_VERSION_WITH_ZSTD):
-                return header  # nearly every request; the code below finds the error of the others
+                # nearly every request; the code below finds the error of the others
+                return tuple.__new__(BatchHeader, fields)
     size = batch_size(buffer)
     if size is None or size > len(buffer):
         raise InvalidRecordError(

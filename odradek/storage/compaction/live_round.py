@@ -202,4 +202,4 @@ def earliest_dirty_timestamp(log: Log, first_dirty: int) -> int | None:
     """
     active = log.segments.active
     dirty: list[Segment] = [segment for segment in log.segments.reaching(first_dirty) if segment is not active]
-    return min((first for s in dirty if (first := s.indexes.first_timestamp) is not None and first > 0), default=None)
+    return min((first for s in dirty if (first := s.indexes.first_timestamp()) is not None and first > 0), default=None)

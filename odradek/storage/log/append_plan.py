@@ -133,7 +133,9 @@ def plan_append(
     ):
         return _stamp_times(buffer, header, first_offset, leader_epoch, append_time, max_timestamp)
     front = FRONT.pack(first_offset, header.batch_length, leader_epoch)
-    return AppendPlan(header, size, (front, memoryview(buffer)[16:size]), NO_TIMESTAMP, buffer)
+    view = buffer if type(buffer) is memoryview else memoryview(buffer)
+    plan = (header, size, (front, view[16:size]), NO_TIMESTAMP, buffer)
+    return tuple.__new__(AppendPlan, plan)  # a call of the class costs 0.3 us more
 
 
 def _read_current(buffer: Buffer) -> BatchHeader:

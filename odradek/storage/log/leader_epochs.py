@@ -21,7 +21,7 @@ UNDEFINED_EPOCH = -1
 class LeaderEpochs:
     """Epochs and their start offsets."""
 
-    __slots__ = ("_epochs", "_files", "_path", "_starts", "is_saved")
+    __slots__ = ("_epochs", "_files", "_path", "_starts", "is_saved", "latest")
 
     def __init__(self, directory: Path, files: Files) -> None:
         """Reads the checkpoint if there is one. Raises CorruptCheckpointError, OSError."""
@@ -29,6 +29,8 @@ class LeaderEpochs:
         self._path = directory / LEADER_EPOCH_CHECKPOINT
         self._epochs: list[int] = []
         self._starts: list[int] = []
+        self.latest = UNDEFINED_EPOCH
+        """The latest epoch; -1 without entries. An attribute, since each append reads it."""
         for epoch, start_offset in read_epoch_checkpoint(files, self._path):
             self.assign(epoch, start_offset)
         self.is_saved = True
@@ -37,11 +39,6 @@ class LeaderEpochs:
     def entries(self) -> list[tuple[int, int]]:
         """(epoch, start offset) of each entry, rising."""
         return list(zip(self._epochs, self._starts, strict=True))
-
-    @property
-    def latest(self) -> int:
-        """The latest epoch; -1 without entries."""
-        return self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
 
     @property
     def first_start_offset(self) -> int | None:
@@ -66,6 +63,7 @@ class LeaderEpochs:
         kept = min(bisect_left(self._epochs, epoch), bisect_left(self._starts, start_offset))
         self._epochs[kept:] = [epoch]
         self._starts[kept:] = [start_offset]
+        self.latest = epoch
         self.is_saved = False
 
     def prepend(self, entries: Iterable[tuple[int, int]]) -> None:
@@ -106,6 +104,7 @@ class LeaderEpochs:
         if kept < len(self._starts):
             del self._epochs[kept:]
             del self._starts[kept:]
+            self.latest = self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
             self.is_saved = False
 
     def truncate_from_start(self, start_offset: int) -> None:

@@ -369,7 +369,9 @@ class LogLoader:
             apply_to_producers(self.state, segment, header, batch)
         except InvalidRecordError as problem:  # a marker that is not readable, in a batch whose CRC is right
             raise _unsupported(segment, position, problem.message) from problem
-        segment.indexes.note_appended(header, header.base_offset, position, header.size_in_bytes)
+        segment.indexes.note_appended(
+            header.base_offset, header.last_offset, header.max_timestamp, position, header.size_in_bytes
+        )
         epoch = header.partition_leader_epoch
         if epoch >= 0 and self.leader_epochs.epoch_of(header.base_offset) != epoch:
             self.leader_epochs.assign(epoch, header.base_offset)

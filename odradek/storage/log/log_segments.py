@@ -13,11 +13,13 @@ from ..segment.segment import Segment
 class LogSegments:
     """An ordered collection of segments."""
 
-    __slots__ = ("_bases", "_segments")
+    __slots__ = ("_bases", "_segments", "active")
 
     def __init__(self) -> None:
         self._bases: list[int] = []
         self._segments: list[Segment] = []
+        self.active: Segment
+        """The newest segment, from the first :meth:`add` on."""
 
     def __len__(self) -> int:
         return len(self._segments)
@@ -33,11 +35,6 @@ class LogSegments:
     def first(self) -> Segment:
         """The oldest segment."""
         return self._segments[0]
-
-    @property
-    def active(self) -> Segment:
-        """The newest segment."""
-        return self._segments[-1]
 
     @property
     def base_offsets(self) -> list[int]:
@@ -57,18 +54,22 @@ class LogSegments:
         else:
             self._bases.insert(slot, segment.base_offset)
             self._segments.insert(slot, segment)
+        self.active = self._segments[-1]
 
     def remove(self, segment: Segment) -> None:
         """Takes a segment out."""
         slot = self._bases.index(segment.base_offset)
         del self._bases[slot]
         del self._segments[slot]
+        if self._segments:
+            self.active = self._segments[-1]
 
     def replace(self, old: list[Segment], new: Segment) -> None:
         """Puts one segment in the place of neighbours, at the base offset of the first."""
         slot = self._bases.index(old[0].base_offset)
         self._bases[slot : slot + len(old)] = [new.base_offset]
         self._segments[slot : slot + len(old)] = [new]
+        self.active = self._segments[-1]
 
     def floor(self, offset: int) -> Segment | None:
         """The segment whose range holds `offset`; None below the first."""

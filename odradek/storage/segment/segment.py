@@ -137,7 +137,7 @@ class Segment:
 
         Without such a timestamp: from its creation to `now_ms`.
         """
-        first = self.indexes.first_timestamp
+        first = self.indexes.first_timestamp()
         if first is not None and first >= 0:
             return timestamp - first
         return now_ms - self.created_ms

@@ -9,7 +9,7 @@ import logging
 from bisect import bisect_left
 from pathlib import Path
 
-from odradek.protocol.records.batch import NO_TIMESTAMP, BatchHeader
+from odradek.protocol.records.batch import NO_TIMESTAMP
 from odradek.protocol.records.errors import CorruptRecordError
 
 from ..errors import CorruptIndexError
@@ -119,7 +119,9 @@ class SegmentIndexes:
                 raise CorruptRecordError(
                     f"{self._file.path}: offset {header.last_offset} at {position} is too far from the base offset"
                 )
-            self.note_appended(header, header.base_offset, position, header.size_in_bytes)
+            self.note_appended(
+                header.base_offset, header.last_offset, header.max_timestamp, position, header.size_in_bytes
+            )
         self.time.append_if_later(self._max_timestamp, self._max_timestamp_offset)
 
     def read_transaction_index(self) -> TransactionIndex:
@@ -177,10 +179,10 @@ class SegmentIndexes:
 
     # Changes -----------------------------------------------------------------
 
-    def note_appended(self, header: BatchHeader, base_offset: int, position: int, size: int) -> None:
-        """Updates the indexes for a batch at `position`, after an append or when recovery reads the file."""
-        last_offset = base_offset + header.last_offset_delta
-        max_timestamp = header.max_timestamp
+    def note_appended(self, base_offset: int, last_offset: int, max_timestamp: int, position: int, size: int) -> None:
+        """Updates the indexes for a batch of `size` bytes at `position`, after an append or when recovery reads the
+        file. `max_timestamp`: the greatest one of its records, in ms.
+        """
         if self._max_timestamp == UNKNOWN_TIMESTAMP:
             self._load_max_timestamp()
         if position == 0:
@@ -289,7 +291,6 @@ class SegmentIndexes:
         self._load_max_timestamp()
         return self._max_timestamp_offset
 
-    @property
     def first_timestamp(self) -> int | None:
         """The greatest timestamp of the first batch; None for an empty segment. Reads its header once."""
         if self._first_timestamp is None and self._file.size:

@@ -300,7 +300,7 @@ class TlsTransport(asyncio.BufferedProtocol):
 
     def _received(self, ciphertext: memoryview) -> None:
         """Decrypts at once if there is time in this turn of the loop."""
-        if not self._left and self._shared.turns.has_time():
+        if not self._left and self._shared.turns.has_time:
             self._decrypt(ciphertext)
         else:
             self._keep(bytes(self._left) + bytes(ciphertext))
@@ -379,7 +379,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._resuming = False
         if self._closing or self._paused or not self._is_ready or self._waits_for_turn:
             return
-        if self._shared.turns.has_time():
+        if self._shared.turns.has_time:
             self._decrypt(self._left)
             self._read_or_not()
         else:
