@@ -238,6 +238,7 @@ def serving(checkout: Path, directory: Path, keys: Sequence[str]) -> Iterator[tu
     directory.mkdir()
     own = {**SAME_KEYS, "listeners": f"PLAINTEXT://127.0.0.1:{port}", "log.dirs": str(directory / "data")}
     own["group.max.session.timeout.ms"] = "1800000"
+    own |= {f"group.consumer.{part}session.timeout.ms": "1800000" for part in ("", "max.")}  # a row may come that late
     overrides = [part for key, value in own.items() for part in ("--override", f"{key}={value}")]
     overrides += [part for key in keys for part in ("--override", key)]
     log = directory / "log"
