@@ -13,8 +13,9 @@ started: that is how Testcontainers and others start a broker by a script of the
 Under the name ``kafka-configs`` it is that tool, and takes ``--zookeeper``, too.
 
 The variables of other images count too: those of Confluent's (the ones of its own products and of ZooKeeper are
-passed over), Bitnami's (``KAFKA_CFG_…``) and wurstmeister's (``KAFKA_CREATE_TOPICS``). Keys of clients and of Kafka 3
-are passed over, too: Kafka's broker ignores them, and compose files have them.
+passed over), Bitnami's (``KAFKA_CFG_…``, users and key stores) and wurstmeister's (``KAFKA_CREATE_TOPICS``). Keys of
+clients and of Kafka 3 are passed over, too: Kafka's broker ignores them, and compose files have them.
+``odradek.broker.config.image_variables`` knows the variables that name files of key stores and passwords.
 """
 
 import contextlib
@@ -27,6 +28,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from odradek.broker.config import image_variables
 from odradek.broker.config.foreign_keys import OF_CLIENTS, is_removed
 from odradek.broker.config.service_variables import is_of_a_service
 
@@ -63,9 +65,15 @@ OF_KAFKAS_JVM = frozenset(
 """Variables for Kafka's JVM, scripts or image. Only the path of a JAAS file in KAFKA_OPTS has an effect here."""
 OF_OTHER_PRODUCTS = re.compile(
     "KAFKA_(?:ZOOKEEPER_|CFG_ZOOKEEPER_|CONFLUENT_|LICENSE_TOPIC|METRIC_REPORTERS|SCHEMA_REGISTRY_|REST_"
-    "|ENABLE_KRAFT|CLIENT_USERS|CLIENT_PASSWORDS|INTER_BROKER_USER|INTER_BROKER_PASSWORD|ZOOKEEPER)"
+    "|KAFKA_REST_|ENABLE_KRAFT|CLIENT_LISTENER|CLIENT_SASL_MECHANISM|EXTRA_FLAGS|VOLUME_DIR|MOUNTED_CONF_DIR|BASE_DIR"
+    "|CONF_DIR|CONF_FILE|DATA_DIR|CERTS_DIR|LOG_DIR$|INITSCRIPTS_DIR|DAEMON_(?:USER|GROUP)$|SKIP_KRAFT_STORAGE_INIT"
+    "|INITIAL_CONTROLLERS|KRAFT_BOOTSTRAP_SCRAM_USERS|ZOOKEEPER"
+    "|LISTENER_NAME_\\w+_SSL_(?:KEYSTORE_FILENAME|TRUSTSTORE_FILENAME|KEY(?:STORE)?_CREDENTIALS|TRUSTSTORE_CREDENTIALS)$)"
 )
-"""Variables of ZooKeeper, Confluent's products and Bitnami's scripts. They have no effect on this broker."""
+"""Variables of ZooKeeper, Confluent's products and the scripts of other images. They have no effect on this broker."""
+ID_KEYS = ("broker.id", "node.id")
+GENERATED_ID = "-1"
+"""A broker id that a cluster with ZooKeeper chose."""
 BITNAMI_PREFIX = "KAFKA_CFG_"
 BITNAMI_DATA = "/bitnami/kafka/data"
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -129,19 +137,39 @@ def listen_everywhere(advertised: str) -> str:
     return re.sub(r"://(\[[^]]*\]|[^:,]*):", "://0.0.0.0:", advertised)
 
 
-def settings(environ: Mapping[str, str], has_file: bool) -> dict[str, tuple[str, str]]:
+def read_file(path: str) -> bytes | None:
+    """The content of a file; None if there is none. Raises OSError."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def settings(
+    environ: Mapping[str, str], has_file: bool, read: image_variables.Read = read_file
+) -> dict[str, tuple[str, str]]:
     """The keys that an environment sets: key -> (value, the variable that sets it, empty for our own default).
 
-    ``has_file``: the user's own file says what isn't set here.
+    ``has_file``: the user's own file says what isn't set here. ``read`` reads files that variables name. Raises
+    MissingFileError.
     """
     given = {
         key_of(name): (value, name)
         for name, value in sorted(environ.items())
         if name.startswith(PREFIX)
         and name not in WITH_AN_EFFECT
+        and name not in image_variables.WITH_AN_EFFECT
         and _reason(name) is None
         and not is_of_a_service(name, value, PREFIX)
     }
+    given |= image_variables.of_secrets(environ, read)
+    given |= image_variables.of_bitnami(environ, given, read)
+    if "node.id" not in given and not has_file and "broker.id" in given:
+        # The image's own file has a node.id, and both must be the same.
+        given["node.id"] = given["broker.id"]
+    if given.get("broker.id", ("", ""))[0] == GENERATED_ID:
+        given = {key: value for key, value in given.items() if value[0] != GENERATED_ID or key not in ID_KEYS}
     if given.get("authorizer.class.name", ("", ""))[0] in OLD_AUTHORIZERS:
         given["authorizer.class.name"] = (STANDARD_AUTHORIZER, given["authorizer.class.name"][1])
     if "log.dirs" not in given and any(name.startswith(BITNAMI_PREFIX) for name in environ):
@@ -166,10 +194,13 @@ def settings(environ: Mapping[str, str], has_file: bool) -> dict[str, tuple[str,
     return given
 
 
-def command(arguments: Sequence[str], environ: Mapping[str, str], has_file: bool) -> list[str]:
+def command(
+    arguments: Sequence[str], environ: Mapping[str, str], has_file: bool, read: image_variables.Read = read_file
+) -> list[str]:
     """What to run: ``odradek serve`` with the settings, or the odradek command that ``arguments`` name.
 
-    ``arguments`` that follow ``serve`` come last, so they win. ``has_file``: a configuration is mounted.
+    ``arguments`` that follow ``serve`` come last, so they win. ``has_file``: a configuration is mounted. ``read`` reads
+    files that variables name. Raises MissingFileError.
     """
     asked = list(arguments) or ["serve"]
     if asked[0] != "serve":
@@ -179,7 +210,7 @@ def command(arguments: Sequence[str], environ: Mapping[str, str], has_file: bool
     if cluster_id:
         run += ["--cluster-id", cluster_id]
     file_named = names_a_file(asked[1:])
-    given = settings(environ, has_file or file_named)
+    given = settings(environ, has_file or file_named, read)
     for topic in topics_to_create(environ):
         run += ["--create-topic", topic]
     for key, (value, name) in given.items():
@@ -224,6 +255,8 @@ def passed_over(environ: Mapping[str, str]) -> list[str]:
 def _reason(name: str) -> str | None:
     if "ZOOKEEPER" in name and name.startswith(PREFIX):
         return "this broker needs no ZooKeeper"
+    if name in image_variables.WITH_AN_EFFECT:
+        return None
     if OF_OTHER_PRODUCTS.match(name):
         return "it configures another product or image"
     if name in OF_KAFKAS_JVM:
@@ -437,7 +470,14 @@ def run_as_child(run: Sequence[str]) -> int:
 
 
 def main() -> None:
-    """Replaces this process by the command."""
+    """Replaces this process by the command, or ends it with a line if a variable names a file that is not there."""
+    try:
+        _run()
+    except image_variables.MissingFileError as error:
+        sys.exit(f"odradek: {error}")
+
+
+def _run() -> None:
     has_file = os.path.exists(MOUNTED_CONFIGURATION)
     is_tool = os.path.basename(sys.argv[0]).startswith("kafka-configs")
     if is_tool or sys.argv[1:] in (["healthcheck"], ["configure"]):

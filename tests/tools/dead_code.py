@@ -20,6 +20,7 @@ DECORATORS = ["@*.command", "@pytest.fixture", "@pytest.hookimpl"]
 CALLED_BY_OTHERS = {
     "odradek/protocol/codec/runtime.py": "*",  # called by the generated codecs
     "odradek/broker/*": "eof_received",  # asyncio.Protocol
+    "odradek/broker/config/image_variables.py": "of_bitnami of_secrets",  # docker/entrypoint.py
     "odradek/broker/share_state/*persister.py": "summarize",  # for the description of share groups
     "odradek/client/commands/abbreviations.py": "get_command",  # click.Group
     "odradek/pipeline/engine/spark_tasks.py": "zero addInPlace",  # Spark's accumulators
