@@ -3,11 +3,13 @@
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -65,20 +67,30 @@ class Machine:
 
     @contextmanager
     def service(self) -> Iterator[str]:
-        """The service as its unit starts, checks and stops it, on another port; its address."""
+        """The service as its unit starts and stops it, on another port; its address."""
         unit = self.here((self.directory / "etc/systemd/system/odradek.service").read_text())
         (command,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
-        (check,) = re.findall(r"^ExecStartPost=(.*)$", unit, re.MULTILINE)
+        assert re.findall(r"^Type=(.*)$", unit, re.MULTILINE) == ["notify"]
         address = f"127.0.0.1:{self.port}"
         listener = f"--override listeners=PLAINTEXT://{address}"
-        process = subprocess.Popen(["sh", "-c", f"exec {command} {listener}"], cwd="/", env={})
-        try:
-            run("sh", "-c", f"{check} --bootstrap-server {address}", directory=self.directory)
-            yield address
-        finally:
-            process.terminate()
-            code = process.wait()
+        with notified() as (manager, environ):
+            process = subprocess.Popen(["sh", "-c", f"exec {command} {listener}"], cwd="/", env=environ)
+            try:
+                assert manager.recv(100) == b"READY=1"
+                yield address
+            finally:
+                process.terminate()
+                code = process.wait()
+            assert manager.recv(100) == b"STOPPING=1"
         assert code == 0
+
+
+@contextmanager
+def notified() -> Iterator[tuple[socket.socket, dict[str, str]]]:
+    """The socket of a service manager, and what it puts into the environment of a service."""
+    with TemporaryDirectory() as short, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(f"{short}/notify")  # a path of at most 108 bytes
+        yield manager, {"NOTIFY_SOCKET": f"{short}/notify"}
 
 
 @pytest.fixture

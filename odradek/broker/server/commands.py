@@ -37,6 +37,7 @@ from .memory import FullCollections, keep_freed_memory
 from .role import StartStopped
 from .running_broker import RunningBroker
 from .serve_arguments import ServeArguments
+from .service_manager import SERVES, STOPS, tell
 
 if TYPE_CHECKING:
     from .first_topics import FirstTopic
@@ -200,8 +201,10 @@ async def run(
     try:
         if ready_file is not None:
             write_ready_file(Path(ready_file), running)  # last: its readers find the lines in the log
+        tell(SERVES)
         await stop.wait()
     finally:
+        tell(STOPS)
         await server.stop()
         collections.stop()
         if ready_file is not None:
