@@ -4,7 +4,8 @@ Versions: 0 to 5. 2: flexible. 3: an error of the whole answer. 4: total and usa
 (KIP-1066).
 Errors, for each directory: KAFKA_STORAGE_ERROR (offline).
 Null topics mean all partitions. A replica that is being moved to a directory is listed there with ``is_future_key``;
-its lag is the number of offsets still to copy. ``__cluster_metadata`` is not listed. Source: KIP-113, KIP-827;
+its lag is the number of offsets still to copy. ``__cluster_metadata`` is not listed. A directory that takes no
+records of clients has no usable bytes, although other writes still find some. Source: KIP-113, KIP-827;
 ``ReplicaManager.describeLogDirs``.
 """
 
@@ -54,7 +55,8 @@ def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> St
     try:
         usable, total = directory.files.space(directory.path)
         topics: dict[str, DescribeLogDirsTopic] = {}
-        for topic, partition in _partitions(log_dirs, directory, wanted):
+        asked = () if wanted == set() else _partitions(log_dirs, directory, wanted)
+        for topic, partition in asked:
             yield
             if partition is None:
                 continue
@@ -67,7 +69,7 @@ def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> St
         log_dir=str(path),
         topics=list(topics.values()),
         total_bytes=total,
-        usable_bytes=usable,
+        usable_bytes=usable if directory.gate.refusal is None else 0,
         is_cordoned=path in log_dirs.cordoned,
     )
 

@@ -1,6 +1,7 @@
 """``odradek health``: checks that a broker answers requests, for Docker's HEALTHCHECK and for scripts.
 
-The exit code is 0 if the broker answers ApiVersions and Metadata and its cluster has a live broker, otherwise 1.
+The exit code is 0 if the broker answers ApiVersions and Metadata, its cluster has a live broker, and one of its log
+directories takes records of clients; otherwise it is 1. That is what ``/ready`` of the metrics listener says, too.
 Advertised addresses that can't be reached are named on standard error, but do not make a broker unhealthy: inside a
 container they often cannot be reached.
 """
@@ -8,15 +9,19 @@ container they often cannot be reached.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, takes
 
-from ..errors import ClientError
+from ..errors import ClientError, UnsupportedVersionError
 from .command_config import CONNECTION, AdminSettings, ConnectionOptions, client_settings
 from .output import print_json
 from .running import CommandError, json_option, main, run
+
+if TYPE_CHECKING:
+    from ..cluster.connection import BrokerConnection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +38,7 @@ class HealthOptions:
 
 
 @click.command(
-    help="Check that a broker answers ApiVersions and Metadata; the exit code is 0 if it does.",
+    help="Check that a broker answers and that clients can write; the exit code is 0 if they can.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @takes(HealthOptions)
@@ -70,7 +75,8 @@ def command(options: HealthOptions) -> int:
 async def check(
     bootstrap_server: str, settings: AdminSettings, *, bootstrap_only: bool
 ) -> tuple[str | None, list[int]]:
-    """Returns the cluster's id and the ids of its live brokers. Raises ClientError, CommandError if none is alive."""
+    """Returns the cluster's id and the ids of its live brokers. Raises ClientError, CommandError if none is alive or if
+    the broker that answers takes no records."""
     import asyncio
 
     from ..cluster.cluster import Cluster, ClusterTimes
@@ -86,6 +92,7 @@ async def check(
         await cluster.start()
         if not cluster.metadata.brokers:
             raise CommandError(f"{bootstrap_server} answers, but no broker of its cluster is alive yet")
+        await check_log_dirs(await cluster.any_connection())
         brokers = sorted(cluster.metadata.brokers)
         if not bootstrap_only:
             connecting = (cluster.connection(broker) for broker in brokers)
@@ -93,6 +100,30 @@ async def check(
         return cluster.metadata.cluster_id, brokers
     finally:
         await cluster.close()
+
+
+async def check_log_dirs(connection: BrokerConnection) -> None:
+    """Raises CommandError if no log directory of a broker takes records.
+
+    A client that may not ask learns nothing, as from a broker before Kafka 1.0.
+    """
+    from odradek.protocol.errors import error_name
+    from odradek.protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+
+    try:
+        answer = await connection.call(DescribeLogDirsRequest(topics=[]), DescribeLogDirsResponse)
+    except UnsupportedVersionError:
+        return
+    reasons = []
+    for directory in answer.results:
+        if directory.error_code:
+            reasons.append(f"{directory.log_dir}: {error_name(directory.error_code)}")
+        elif directory.usable_bytes == 0:
+            reasons.append(f"{directory.log_dir}: the disk is full")
+        else:
+            return
+    if reasons:
+        raise CommandError(f"the broker answers, but takes no records: {'; '.join(reasons)}")
 
 
 def health(arguments: list[str]) -> int:

@@ -138,6 +138,8 @@ class ProducerBatch:
     size: int = BATCH_OVERHEAD_BYTES
     """Upper bound in bytes before compression."""
     attempts: int = 0
+    last_error: BaseException | None = None
+    """Why it is sent again."""
     base_sequence: int = -1
     producer_id: int = -1
     producer_epoch: int = -1

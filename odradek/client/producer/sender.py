@@ -149,11 +149,12 @@ class Sender:
 
     def _fail_expired(self, now_ms: float) -> None:
         for batch in self._accumulator.expired(now_ms):
+            reason = "is the partition's leader reachable?" if batch.last_error is None else f"last: {batch.last_error}"
             self._fail(
                 batch,
                 DeliveryTimeoutError(
                     f"{batch.count} records for {batch.partition} were not acknowledged within "
-                    f"{self._delivery.timeout_ms:.0f} ms; is the partition's leader reachable?"
+                    f"{self._delivery.timeout_ms:.0f} ms; {reason}"
                 ),
             )
 
@@ -305,6 +306,7 @@ class Sender:
         if not self._identity.may_retry or batch.attempts >= self._delivery.retries:
             self._fail(batch, error)
             return
+        batch.last_error = error.with_traceback(None)  # its frames refer to the batch
         delay_s = self._cluster.backoff_s(batch.attempts)
         self._accumulator.retry(batch, self._now_ms() + delay_s * 1000, lost_sequence=lost_sequence)
 
