@@ -127,17 +127,16 @@ class TcpLine:
 
     async def serve(self, from_client: asyncio.StreamReader, client: asyncio.StreamWriter, server_port: int) -> None:
         """Passes on the bytes of one connection until an end closes it."""
-        self.accepted += 1
-        if self.refuses:
+        link = None
+        if not self.refuses:
+            with contextlib.suppress(OSError):
+                from_server, server = await asyncio.open_connection("127.0.0.1", server_port)
+                link = Link(client, server, watch=None if self._watch is None else self._watch())
+                self.links.add(link)
+        self.accepted += 1  # only now: who sees it may break the connection
+        if link is None:
             client.transport.abort()
             return
-        try:
-            from_server, server = await asyncio.open_connection("127.0.0.1", server_port)
-        except OSError:
-            client.transport.abort()
-            return
-        link = Link(client, server, watch=None if self._watch is None else self._watch())
-        self.links.add(link)
         try:
             await asyncio.gather(
                 self._pump(link, from_client, Direction.TO_SERVER), self._pump(link, from_server, Direction.TO_CLIENT)
