@@ -9,8 +9,9 @@ import base64
 import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.dataset as dataset
 import pytest
-from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from odradek.pipeline.audit.check import Severity
@@ -29,6 +30,7 @@ from odradek.pipeline.export.command import export
 from odradek.pipeline.importing.command import import_topics
 from odradek.pipeline.spark.source import KafkaLogDataSource
 from odradek.storage.files.checkpoints import read_offset_checkpoint
+from odradek.storage.files.file_names import SEGMENT_SUFFIXES
 from odradek.storage.files.files import Files
 from support.brokers.our_broker import OurBroker
 from support.data.dump_log import dump_in_process
@@ -210,7 +212,7 @@ def consumed(servers: str, isolation: str) -> dict[str, Consumed]:
     assigned = [TopicPartition(name, index) for name, topic in topics if name[:2] != "__" for index in topic.partitions]
     found = {}
     for one in assigned:
-        one.offset, end = consumer.get_watermark_offsets(one, TIMEOUT_S)
+        one.offset, end = eventually(f"{one} is led", partial(watermarks, consumer, one))
         found[f"{one.topic}-{one.partition}"] = Consumed(one.offset, end, [])
     consumer.assign(assigned)
     waiting = set(found)
@@ -224,6 +226,14 @@ def consumed(servers: str, isolation: str) -> dict[str, Consumed]:
             waiting.discard(name)
     consumer.close()
     return found
+
+
+def watermarks(consumer: Any, one: TopicPartition) -> tuple[int, int] | None:
+    """The start and the end of a partition; None while it has no leader, as after a start."""
+    with suppress(KafkaException):
+        found: tuple[int, int] = consumer.get_watermark_offsets(one, TIMEOUT_S)
+        return found
+    return None
 
 
 def read_of(message: Any) -> Read:
@@ -364,6 +374,39 @@ def test_a_compaction_brings_nothing_back_and_keeps_what_is_latest(
         latest = {record.key: record for record in committed if record.key is not None}
         assert {record for record in latest.values() if record.value is not None} <= set(after[name]), name
     assert removed > 0
+
+
+@pytest.mark.parametrize("filled", RELEASES[-1:], indirect=True, ids=["4.4.0"])
+def test_a_stopped_exchange_of_segments_is_read_as_kafka_serves_it(filled: Filled, tmp_path: Path) -> None:
+    """The cleaner had removed all old segments of each log, and the new ones did not have their names yet."""
+    home = Path(shutil.copytree(filled.home, tmp_path / "home"))
+    cleaned = Path(shutil.copytree(filled.log_dir, tmp_path / "cleaned"))
+    topics = ("compacted-deleted", *DELETED, "transactions")
+    chosen = [part for topic in topics for part in ("--topic", topic)]
+    assert compact([str(cleaned), *chosen, "--config", "cleanup.policy=compact"]) == 0
+    exchanged = [name for name in filled.seen[ISOLATIONS[0]] if leave_half_done(home / "logs" / name, cleaned / name)]
+    assert len(exchanged) > 2, exchanged
+    names = list(filled.seen[ISOLATIONS[0]])
+    found = {one: of_kafkalog(home / "logs", one, names, is_stream=False) for one in ISOLATIONS}
+    assert found[ISOLATIONS[0]] != of_consumer(filled.seen[ISOLATIONS[0]])
+    with RealKafka(home, CONFIGS | KEPT, version=filled.release.version, dynamic_quorum=True) as kafka:
+        served_by_kafka = {one: of_consumer(consumed(kafka.bootstrap_servers, one)) for one in ISOLATIONS}
+    assert {one: different(served_by_kafka[one], found[one]) for one in ISOLATIONS} == {one: {} for one in ISOLATIONS}
+
+
+def leave_half_done(partition: Path, cleaned: Path) -> bool:
+    """Gives the files of a partition the names that they have within an exchange; False if nothing was cleaned."""
+    before, after = ({path.name: path.read_bytes() for path in one.glob("*.log")} for one in (partition, cleaned))
+    old = [name for name, data in before.items() if after.get(name) != data]
+    for name in old:
+        for path in partition.glob(f"{name[:20]}.*"):
+            if path.suffix in SEGMENT_SUFFIXES:
+                path.rename(path.with_name(f"{path.name}.deleted"))
+    for name in (name for name, data in after.items() if before.get(name) != data):
+        for path in cleaned.glob(f"{name[:20]}.*"):
+            if path.suffix in SEGMENT_SUFFIXES:
+                shutil.copy(path, partition / f"{path.name}.swap")
+    return bool(old)
 
 
 def served(home: Path, release: Release) -> OurBroker:

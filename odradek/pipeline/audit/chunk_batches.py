@@ -12,7 +12,7 @@ from odradek.protocol.records.compression import CompressionType
 
 from ..decode.checked_headers import CheckedHeaders
 from ..decode.spans import Flags, Int64s
-from ..directories.log_directories import SegmentFile
+from ..directories.segment_files import SegmentFile
 from .tasks import PartitionReport
 
 TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x10, 0x20, 0x40

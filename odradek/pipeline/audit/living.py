@@ -21,9 +21,10 @@ from odradek.storage.files.file_names import (
 from odradek.storage.files.regular_files import fault_text
 
 from ..directories.file_access import FileEntry, is_gone, is_local, is_unreadable
-from ..directories.log_directories import list_entries, segments_of
+from ..directories.log_directories import list_entries
 from ..directories.metadata_reader import read_cluster_metadata
 from ..directories.restarts import MOST_RESTARTS, attempts
+from ..directories.segment_files import segments_in_exchange, segments_of
 from .check import Severity
 from .findings import Finding
 from .policy import topic_policy
@@ -62,7 +63,8 @@ def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport])
             return note(task, "file-unreadable", fault_text(error))
         if is_changing and not is_last:
             continue
-        segments = tuple(segments_of(task.replica.path, before.values()))
+        listed = segments_in_exchange if is_changing else segments_of
+        segments = tuple(listed(task.replica.path, before.values()))
         task = replace(task, replica=task.replica._replace(segments=segments))
         try:
             report = audit(task)

@@ -17,14 +17,14 @@ from odradek.storage.files.checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
 )
-from odradek.storage.files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, segment_path
+from odradek.storage.files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX
 
 from ..decode.batch_table import BatchTable
 from ..decode.checked_headers import CheckedHeaders, checked, read_headers
 from ..decode.damage import Damage, DamageKind
 from ..decode.segment_chunks import read_chunks
 from ..directories.file_access import is_local, modified_ms
-from ..directories.log_directories import SegmentFile, indexed_positions
+from ..directories.segment_files import SegmentFile, indexed_positions
 from .batch_checks import BatchChecks
 from .chunk_batches import ChunkBatches
 from .index_checks import OffsetIndexCheck, TimeIndexCheck
@@ -187,7 +187,7 @@ class _PartitionAudit:
         self.report.add(name, segment.path, damage.message, position=damage.position, offset=damage.base_offset)
 
     def _index_file(self, segment: SegmentFile, suffix: str, kind: str) -> tuple[Path, bytes] | None:
-        path = segment_path(segment.path.parent, segment.base_offset, suffix)
+        path = segment.beside(suffix)
         try:
             data = read_whole(self.report, path)
         except FileNotFoundError:

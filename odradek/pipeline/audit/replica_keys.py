@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy
 
 from odradek.storage.errors import CorruptIndexError
-from odradek.storage.files.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
+from odradek.storage.files.file_names import TRANSACTION_INDEX_SUFFIX
 from odradek.storage.segment.transaction_index import TransactionIndex
 
 from ..decode.batch_table import BatchTable
@@ -19,7 +19,8 @@ from ..decode.records import walk_chunk
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags, Int64s
 from ..directories.file_access import read_file
-from ..directories.log_directories import PartitionDirectory, indexed_positions
+from ..directories.log_directories import PartitionDirectory
+from ..directories.segment_files import indexed_positions
 from .findings import Finding
 from .key_tables import hash_keys
 
@@ -100,7 +101,7 @@ def _aborted(replica: PartitionDirectory) -> Int64s:
     """Producer id, first and last offset of each aborted transaction, as three rows."""
     entries = []
     for segment in replica.segments:
-        path = segment_path(replica.path, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
+        path = segment.beside(TRANSACTION_INDEX_SUFFIX)
         try:
             entries += TransactionIndex(segment.base_offset, read_file(path)).entries
         except (OSError, CorruptIndexError):

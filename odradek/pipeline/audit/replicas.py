@@ -16,8 +16,9 @@ from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Int64s
 from ..directories.file_access import is_gone
-from ..directories.log_directories import PartitionDirectory, indexed_positions, partition_at
+from ..directories.log_directories import PartitionDirectory, partition_at
 from ..directories.restarts import attempts
+from ..directories.segment_files import indexed_positions
 from .findings import Finding
 from .replica_keys import missing_keys
 from .tasks import RECORDS, AuditTask, PartitionReport

@@ -25,7 +25,7 @@ from odradek.storage.files.file_names import (
 from odradek.storage.files.meta_properties import read_partition_metadata
 
 from ..directories.file_access import PathFiles, list_directory
-from ..directories.log_directories import SegmentFile
+from ..directories.segment_files import SegmentFile
 from .tasks import AuditTask, PartitionReport
 from .whole_files import report_refusal
 

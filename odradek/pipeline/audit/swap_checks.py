@@ -17,7 +17,7 @@ from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks
 from ..directories.file_access import FileEntry
-from ..directories.log_directories import SegmentFile
+from ..directories.segment_files import SegmentFile, segments_of
 from .tasks import AuditTask, PartitionReport
 
 
@@ -30,7 +30,11 @@ def check_swaps(task: AuditTask, report: PartitionReport, entries: Sequence[File
             continue  # a start deletes the swap files of a swap that the cleaner had not completed
         path = task.replica.path / entry.name
         swap = _Contents(path)
-        replaced = [part for part in task.replica.segments if base <= part.base_offset < max(swap.end, base + 1)]
+        replaced = [
+            part
+            for part in segments_of(task.replica.path, entries)
+            if base <= part.base_offset < max(swap.end, base + 1)
+        ]
         if not replaced:
             continue
         there = [_Contents(segment.path) for segment in replaced]

@@ -18,11 +18,11 @@ from odradek.protocol.records.batch import read_header
 from odradek.protocol.records.control import ControlRecordType, control_record_type
 from odradek.protocol.records.record import iterate_records
 from odradek.storage.errors import CorruptIndexError
-from odradek.storage.files.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
+from odradek.storage.files.file_names import TRANSACTION_INDEX_SUFFIX
 from odradek.storage.segment.transaction_index import TransactionIndex
 
 from ..decode.spans import Flags
-from ..directories.log_directories import SegmentFile
+from ..directories.segment_files import SegmentFile
 from .chunk_batches import TRANSACTIONAL, BatchLocation, ChunkBatches
 from .tasks import AuditTask, PartitionReport
 from .whole_files import read_whole
@@ -214,7 +214,7 @@ class TransactionChecks:
 
     def check_index(self, segment: SegmentFile, *, is_settled: bool) -> None:
         """Compares the segment's index with its abort markers. Called after its batches were read."""
-        path = segment_path(segment.path.parent, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
+        path = segment.beside(TRANSACTION_INDEX_SUFFIX)
         aborts, self._aborts = self._aborts, {}
         commits, self._commits = self._commits, {}
         try:

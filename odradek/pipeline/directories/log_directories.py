@@ -1,55 +1,30 @@
 """Finds the partitions in a log directory and their segments, from names and sizes of files.
 
-Reads names, sizes and offset indexes; never a log. Skips directories that end in -delete, -future or -stray. Source:
-storage/files/file_names.py; Kafka's LogManager.loadLogs.
+Reads names and sizes, of a log nothing but the headers of a `.swap` file. Skips directories that end in -delete,
+-future or -stray. Source: storage/files/file_names.py; Kafka's LogManager.loadLogs.
 """
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from struct import Struct
 from typing import NamedTuple
 
 from odradek.protocol.names.internal_topics import METADATA_TOPIC
 from odradek.storage.files.file_names import (
     LOG_SUFFIX,
-    OFFSET_INDEX_SUFFIX,
-    SEGMENT_SUFFIXES,
-    SWAP_SUFFIX,
-    base_offset_of,
     parse_partition_directory,
-    segment_path,
 )
 from odradek.storage.files.meta_properties import META_PROPERTIES
 from odradek.storage.files.regular_files import fault_text
 
 from .file_access import (
     FileEntry,
-    RangeReader,
     is_gone,
     is_unreadable,
     list_directory,
     list_steadily,
-    open_ranges,
-    read_file,
 )
 from .restarts import MOST_RESTARTS, attempts
-
-_INDEX_ENTRY = Struct(">ii")
-_SWAPPED = tuple(suffix + SWAP_SUFFIX for suffix in SEGMENT_SUFFIXES)
-
-
-class SegmentFile(NamedTuple):
-    """A segment: its base offset, and path and size (bytes) of its log file. `is_file`: False for a link, FIFO, ….
-
-    `inode`: that of the listed file, 0 in object storage. It shows whether the cleaner has replaced the file since.
-    """
-
-    base_offset: int
-    path: Path
-    size: int
-    is_file: bool = True
-    inode: int = 0
+from .segment_files import SegmentFile, is_swapping, segments_in_exchange, segments_of
 
 
 class PartitionDirectory(NamedTuple):
@@ -86,8 +61,8 @@ def find_partitions(
 ) -> list[PartitionDirectory]:
     """The partitions in a log directory, ordered by topic and partition. `directory` may also be that of a partition.
 
-    `topics`: None for all except ``__cluster_metadata``. `restarts`: 0 if no broker can change the directory. Works
-    with object storage too (file_access.py). Raises LogDirectoryError, OSError.
+    `topics`: None for all except ``__cluster_metadata``. `restarts`: see :func:`partition_at`. Works with object
+    storage too (file_access.py). Raises LogDirectoryError, OSError.
     """
     if not directory.is_dir():
         raise LogDirectoryError(f"{directory} is not a directory")
@@ -129,16 +104,20 @@ def partition_at(
     """Lists a partition's directory; None if it is gone. `fault`: why it can't be listed. Raises OSError.
 
     If the cleaner is swapping segments, lists again, `restarts` times: it renames the old segments before the new one.
+    If they stay so, the cleaner was stopped (:func:`segments_in_exchange`). `restarts`: 0 if the caller completes such
+    a swap itself.
     """
     if fault:
         return PartitionDirectory(*key, path, (), fault)
     try:
         for _ in attempts(restarts):
             entries, is_changing = list_entries(path)
-            found = PartitionDirectory(*key, path, tuple(segments_of(path, entries)), is_changing=is_changing)
             if not is_changing:
                 break
-        return found
+        if not (is_changing and restarts):
+            return PartitionDirectory(*key, path, tuple(segments_of(path, entries)), is_changing=is_changing)
+        segments = tuple(segments_in_exchange(path, entries))
+        return PartitionDirectory(*key, path, segments, is_changing=not is_swapping(entries))
     except OSError as error:
         if is_gone(error):
             return None
@@ -157,43 +136,7 @@ def refuse_missing(named: Iterable[str] | None, found: Iterable[str], directorie
         raise LogDirectoryError(f"no partition of {', '.join(sorted(missing))} in {', '.join(map(str, directories))}")
 
 
-def segments_of(directory: Path, entries: Iterable[FileEntry]) -> list[SegmentFile]:
-    """The segments among a directory's entries, by offset."""
-    return sorted(
-        SegmentFile(
-            base_offset, directory / entry.name, entry.size, not (entry.is_directory or entry.fault), entry.inode
-        )
-        for entry in entries
-        if entry.name.endswith(LOG_SUFFIX) and (base_offset := base_offset_of(entry.name)) is not None
-    )
-
-
 def list_entries(directory: Path) -> tuple[list[FileEntry], bool]:
     """The entries of a partition's directory; True if renames are under way: one may be missing. Raises OSError."""
     entries, is_steady = list_steadily(directory)
-    return entries, not is_steady or _is_swapping(entries)
-
-
-def _is_swapping(entries: Iterable[FileEntry]) -> bool:
-    """Whether a .swap file has no final name yet: Kafka's LocalLog.replaceSegments renames the old segments first."""
-    swaps = {entry.name.removesuffix(SWAP_SUFFIX) for entry in entries if entry.name.endswith(_SWAPPED)}
-    return bool(swaps) and not swaps.issubset(entry.name for entry in entries)
-
-
-def open_segment(segment: SegmentFile) -> AbstractContextManager[RangeReader]:
-    """Opens the segment's log file. Raises OSError, for which `is_gone` is true if the file was replaced."""
-    return open_ranges(segment.path, segment.inode)
-
-
-def indexed_positions(segment: SegmentFile) -> list[int]:
-    """The positions of batches in the segment's offset index, rising. Leaves out positions outside the file."""
-    path = segment_path(segment.path.parent, segment.base_offset, OFFSET_INDEX_SUFFIX)
-    try:
-        data = read_file(path).rstrip(b"\0")  # the active segment's index is preallocated: 10 MiB of zeros
-    except OSError as error:
-        if is_gone(error) or is_unreadable(error, path):
-            return []  # without the index, reading ends at the first damage
-        raise
-    data += bytes(-len(data) % _INDEX_ENTRY.size)
-    entries = _INDEX_ENTRY.iter_unpack(data)
-    return sorted({position for _, position in entries if 0 < position < segment.size})
+    return entries, not is_steady or is_swapping(entries)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy
 
 from odradek.storage.errors import CorruptIndexError, CorruptSnapshotError
-from odradek.storage.files.file_names import SNAPSHOT_SUFFIX, TRANSACTION_INDEX_SUFFIX, base_offset_of
+from odradek.storage.files.file_names import SNAPSHOT_SUFFIX, SWAP_SUFFIX, TRANSACTION_INDEX_SUFFIX, base_offset_of
 from odradek.storage.producers.producer_snapshots import decode_snapshot
 from odradek.storage.segment.transaction_index import AbortedTransaction, TransactionIndex
 
@@ -19,10 +19,13 @@ from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
 from ..directories.file_access import is_gone, is_unreadable, list_directory, read_file, unreadable_text
-from ..directories.log_directories import PartitionDirectory, indexed_positions, list_entries
+from ..directories.log_directories import PartitionDirectory, list_entries
 from ..directories.restarts import attempts
+from ..directories.segment_files import indexed_positions
 
 _TRANSACTIONAL = 0x10
+_OF_EXCHANGED = (TRANSACTION_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX + SWAP_SUFFIX)
+"""The names of transaction indexes while the cleaner exchanges segments, or after it was stopped in that."""
 NO_OPEN_TRANSACTION = (1 << 63) - 1
 
 
@@ -93,7 +96,8 @@ def aborted_transactions(directory: Path, first_offset: int, end_offset: int) ->
             raise UnknownTransactionsError(unreadable_text(directory, error)) from error
         if is_changing and not is_last:
             continue
-        paths = sorted(directory / entry.name for entry in listed if entry.name.endswith(TRANSACTION_INDEX_SUFFIX))
+        suffixes = _OF_EXCHANGED if is_changing else TRANSACTION_INDEX_SUFFIX
+        paths = sorted(directory / entry.name for entry in listed if entry.name.endswith(suffixes))
         try:
             entries = [entry for path in paths for entry in _entries_of(path)]
         except OSError as error:

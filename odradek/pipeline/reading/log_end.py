@@ -9,18 +9,11 @@ Source: protocol/records/batch.py.
 from collections.abc import Sequence
 
 from odradek.protocol.records.batch import (
-    BATCH_HEADER_SIZE,
-    HEADER,
-    MAGIC,
-    MAGIC_POSITION,
     BatchHeader,
-    batch_size,
-    legacy_header,
 )
-from odradek.protocol.records.errors import CorruptRecordError
 
-from ..directories.file_access import RangeReader
-from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions, open_segment
+from ..directories.log_directories import PartitionDirectory
+from ..directories.segment_files import SegmentFile, header_at, indexed_positions, open_segment
 from .isolation import newest_snapshot
 from .positions import position_before
 
@@ -96,7 +89,7 @@ class LogEnd:
     def _hop(self, segment: SegmentFile) -> None:
         """Reads headers up to the first batch that is not complete."""
         with open_segment(segment) as file:
-            while (header := _header_at(file, self._position)) is not None:
+            while (header := header_at(file, self._position)) is not None:
                 self._take(header)
 
     def _take(self, header: BatchHeader) -> None:
@@ -109,15 +102,3 @@ class LogEnd:
             self._marks.append(self._position)
         self._position += header.size_in_bytes
         self.offset = max(self.offset, header.last_offset + 1)
-
-
-def _header_at(file: RangeReader, position: int) -> BatchHeader | None:
-    """The header of a complete batch; None at the end of the log, at an incomplete batch or at preallocated zeros."""
-    data = file.read(position, BATCH_HEADER_SIZE)
-    try:
-        size = batch_size(data)
-    except CorruptRecordError:
-        return None
-    if size is None or position + size > file.size:
-        return None
-    return legacy_header(data, 0) if data[MAGIC_POSITION] < MAGIC else BatchHeader._make(HEADER.unpack(data))

@@ -10,7 +10,7 @@ from odradek.protocol.records.batch import HEADER_UP_TO_MAGIC_SIZE, MAGIC, MAGIC
 from odradek.protocol.records.record import first_offset
 
 from ..directories.file_access import RangeReader, is_unreadable
-from ..directories.log_directories import SegmentFile, open_segment
+from ..directories.segment_files import SegmentFile, open_segment
 
 
 def position_before(segment: SegmentFile, positions: Sequence[int], offset: int) -> int:

@@ -21,7 +21,7 @@ from ..decode.living_log import AbsenceReason, AbsentOffsets, LogPart, read_livi
 from ..decode.records import decode_chunk
 from ..decode.spans import Flags
 from ..directories.file_access import is_gone, is_local, is_unreadable, size_and_inode
-from ..directories.log_directories import SegmentFile
+from ..directories.segment_files import SegmentFile
 from .columns import CORRUPT_COLUMN, DIRECTORY, FILE, corrupt_row, decoded_names, to_spark
 from .isolation import UnknownTransactionsError, aborted_transactions, is_aborted
 from .options import Mode

@@ -13,15 +13,9 @@ from typing import NamedTuple, TypeVar
 
 from ..decode.living_log import END_OF_OFFSETS, AbsenceReason
 from ..directories.file_access import URL_MARK, is_gone, is_unreadable, path_of
-from ..directories.log_directories import (
-    LogDirectoryError,
-    PartitionDirectory,
-    SegmentFile,
-    find_partitions,
-    indexed_positions,
-    partition_at,
-)
+from ..directories.log_directories import LogDirectoryError, PartitionDirectory, find_partitions, partition_at
 from ..directories.restarts import MOST_RESTARTS, attempts
+from ..directories.segment_files import SegmentFile, indexed_positions
 from .isolation import last_stable_offset
 from .log_start import NO_LOG_STARTS, LogStarts, read_log_starts, start_beyond_end
 from .offset_options import LATEST, ReadBound

@@ -7,7 +7,7 @@ with the same result. Source: Kafka's UnifiedLog.fetchOffsetByTimestamp; Spark's
 import numpy
 
 from odradek.storage.errors import CorruptIndexError
-from odradek.storage.files.file_names import TIME_INDEX_SUFFIX, segment_path
+from odradek.storage.files.file_names import TIME_INDEX_SUFFIX
 from odradek.storage.segment.time_index import TimeIndex
 
 from ..decode.batch_table import BatchTable, check_crcs
@@ -15,7 +15,8 @@ from ..decode.damage import Damage
 from ..decode.records import decode_chunk
 from ..decode.segment_chunks import read_chunks
 from ..directories.file_access import is_gone, is_unreadable, read_file
-from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions
+from ..directories.log_directories import PartitionDirectory
+from ..directories.segment_files import SegmentFile, indexed_positions
 from .positions import position_before
 
 
@@ -39,7 +40,7 @@ def offset_for_timestamp(found: PartitionDirectory, timestamp: int, log_start: i
 
 def _time_index(segment: SegmentFile) -> TimeIndex:
     """The time index. If it can't be read, an empty one, so that the segment is read from its start."""
-    path = segment_path(segment.path.parent, segment.base_offset, TIME_INDEX_SUFFIX)
+    path = segment.beside(TIME_INDEX_SUFFIX)
     try:
         return TimeIndex(segment.base_offset, read_file(path))
     except CorruptIndexError:

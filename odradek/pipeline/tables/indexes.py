@@ -15,7 +15,6 @@ from odradek.storage.files.file_names import (
     OFFSET_INDEX_SUFFIX,
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
-    segment_path,
 )
 from odradek.storage.segment.time_index import ENTRY as TIME_ENTRY
 from odradek.storage.segment.transaction_index import CURRENT_VERSION
@@ -62,7 +61,7 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
         yield unlisted_row(SCHEMA, task)
     for segment in task.partition.segments:
         for kind, suffix, entry in _KINDS:
-            path = segment_path(task.partition.path, segment.base_offset, suffix)
+            path = segment.beside(suffix)
             place = (str(task.directory), task.partition.topic, task.partition.partition, str(path), kind)
             yield from _file_rows(path, entry, segment.base_offset, place)
 

@@ -17,7 +17,8 @@ from ..decode.living_log import END_OF_OFFSETS, AbsenceReason, AbsentOffsets, pa
 from ..decode.records import DecodedRecords, decode_chunk
 from ..decode.segment_chunks import read_chunks
 from ..directories.file_access import is_gone
-from ..directories.log_directories import PartitionDirectory, SegmentFile
+from ..directories.log_directories import PartitionDirectory
+from ..directories.segment_files import SegmentFile
 
 Select = Callable[[BatchTable], NDArray[numpy.bool_]]
 

@@ -18,7 +18,8 @@ from odradek.storage.dump.decoders import Typed
 from odradek.storage.dump.log_dump import control_of
 
 from ..directories.file_access import is_gone, is_unreadable, list_directory
-from ..directories.log_directories import PartitionDirectory, SegmentFile, find_partitions
+from ..directories.log_directories import PartitionDirectory, find_partitions
+from ..directories.segment_files import SegmentFile
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .log_reading import (
     CONTROL,

@@ -23,7 +23,8 @@ from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.tasks import BATCHES, RECORDS
 from odradek.pipeline.directories import file_access
 from odradek.pipeline.directories.file_access import path_of
-from odradek.pipeline.directories.log_directories import PartitionDirectory, SegmentFile
+from odradek.pipeline.directories.log_directories import PartitionDirectory
+from odradek.pipeline.directories.segment_files import SegmentFile
 from odradek.pipeline.engine.engines import LOCAL, POOL, SPARK, run_tasks
 from odradek.pipeline.engine.job import Job, TaskError
 from odradek.storage.files.regular_files import open_regular

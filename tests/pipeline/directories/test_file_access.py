@@ -12,7 +12,8 @@ from odradek.pipeline.decode.damage import Damage
 from odradek.pipeline.decode.records import decode_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
 from odradek.pipeline.directories.file_access import ObjectsMissingError, list_directory, open_ranges, path_of
-from odradek.pipeline.directories.log_directories import LogDirectoryError, find_partitions, indexed_positions
+from odradek.pipeline.directories.log_directories import LogDirectoryError, find_partitions
+from odradek.pipeline.directories.segment_files import indexed_positions
 from odradek.pipeline.export.command import export
 from odradek.pipeline.reading.options import Mode, Pruning, parse_options
 from odradek.pipeline.reading.split_reader import Reading, read_split

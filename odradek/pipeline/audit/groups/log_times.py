@@ -17,7 +17,6 @@ from odradek.storage.files.file_names import (
     LEADER_EPOCH_CHECKPOINT,
     OFFSET_INDEX_SUFFIX,
     TIME_INDEX_SUFFIX,
-    segment_path,
 )
 from odradek.storage.segment.offset_index import OffsetIndex
 from odradek.storage.segment.time_index import TimeIndex
@@ -25,8 +24,9 @@ from odradek.storage.segment.time_index import TimeIndex
 from ...decode.damage import Damage
 from ...decode.segment_chunks import read_chunks
 from ...directories.file_access import PathFiles, is_gone, read_file
-from ...directories.log_directories import PartitionDirectory, SegmentFile, partition_at
+from ...directories.log_directories import PartitionDirectory, partition_at
 from ...directories.restarts import attempts
+from ...directories.segment_files import SegmentFile
 
 CHUNK_BYTES = 64 << 10
 
@@ -133,7 +133,7 @@ class _IndexedSegment:
 
 
 def _index(file: SegmentFile, suffix: str, kind: type[Index]) -> Index | None:
-    path = segment_path(file.path.parent, file.base_offset, suffix)
+    path = file.beside(suffix)
     try:
         return kind(file.base_offset, read_file(path))
     except (OSError, CorruptIndexError):

@@ -17,9 +17,10 @@ from ...decode.checked_headers import read_headers
 from ...decode.damage import Damage
 from ...directories.cluster_metadata import DirectoryMetadata
 from ...directories.file_access import is_gone
-from ...directories.log_directories import PartitionDirectory, indexed_positions, partition_at
+from ...directories.log_directories import PartitionDirectory, partition_at
 from ...directories.metadata_reader import read_cluster_metadata
 from ...directories.restarts import MOST_RESTARTS, PAUSE_S, attempts
+from ...directories.segment_files import indexed_positions
 from ...engine.engines import run_tasks
 from ...engine.job import Job
 from ..findings import Finding
