@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from odradek.protocol.records.batch import (
     BatchHeader,
 )
+from odradek.storage.segment.transaction_index import AbortedTransaction
 
+from ..directories.file_access import RangeReader
 from ..directories.log_directories import PartitionDirectory
 from ..directories.segment_files import SegmentFile, header_at, indexed_positions, open_segment
-from .isolation import newest_snapshot
+from .isolation import aborted_by, is_abort_marker, trusted_snapshot
 from .positions import position_before
 
 MARK_BYTES = 64 << 10
@@ -24,7 +26,16 @@ MARK_BYTES = 64 << 10
 class LogEnd:
     """The end of one partition's log, as of the last call of `follow`."""
 
-    __slots__ = ("_base_offset", "_inode", "_is_committed_only", "_marks", "_open", "_position", "offset")
+    __slots__ = (
+        "_base_offset",
+        "_inode",
+        "_is_committed_only",
+        "_marks",
+        "_open",
+        "_position",
+        "aborted",
+        "offset",
+    )
 
     def __init__(self, *, is_committed_only: bool) -> None:
         self._is_committed_only = is_committed_only
@@ -33,6 +44,8 @@ class LogEnd:
         self._base_offset = -1
         self._inode = -1
         self._position = 0
+        self.aborted: list[AbortedTransaction] = []
+        """The aborted transactions that were passed, with `is_committed_only`. Transaction indexes may lack them."""
         self.offset = 0
         """The offset after the last complete batch."""
 
@@ -56,7 +69,8 @@ class LogEnd:
             self._hop(active)
             return
         if not any(self._is_known(segment) for segment in found.segments):
-            snapshot_offset, self._open = newest_snapshot(found.path)
+            snapshot_offset, self._open = trusted_snapshot(found)
+            self.aborted = []
             behind = [segment for segment in found.segments if segment.base_offset <= snapshot_offset]
             self._begin(behind[-1] if behind else found.segments[0], 0)
             self.offset = max(self.offset, snapshot_offset if behind else 0)
@@ -65,6 +79,10 @@ class LogEnd:
                 self._begin(segment, 0)
             if segment.base_offset == self._base_offset:
                 self._hop(segment)
+
+    def forget_aborted(self, offset: int) -> None:
+        """Forgets the aborted transactions that end before `offset`, which no later read needs."""
+        self.aborted = [entry for entry in self.aborted if entry.last_offset >= offset]
 
     def positions(self, segment: SegmentFile) -> Sequence[int]:
         """Positions of batches in a segment: those in its index, and remembered ones after the index's end."""
@@ -90,14 +108,16 @@ class LogEnd:
         """Reads headers up to the first batch that is not complete."""
         with open_segment(segment) as file:
             while (header := header_at(file, self._position)) is not None:
-                self._take(header)
+                self._take(header, file)
 
-    def _take(self, header: BatchHeader) -> None:
+    def _take(self, header: BatchHeader, file: RangeReader) -> None:
         if self._is_committed_only and header.is_transactional and header.last_offset >= self.offset:
-            if header.is_control:
-                self._open.pop(header.producer_id, None)
-            else:
+            if not header.is_control:
                 self._open.setdefault(header.producer_id, header.base_offset)
+            elif (first := self._open.pop(header.producer_id, None)) is not None and is_abort_marker(
+                file.read(self._position, header.size_in_bytes)
+            ):
+                self.aborted.append(aborted_by(header.producer_id, first, header.last_offset))
         if self._position - (self._marks[-1] if self._marks else 0) >= MARK_BYTES:
             self._marks.append(self._position)
         self._position += header.size_in_bytes

@@ -94,7 +94,10 @@ def _rows(split: LogSplit, reading: Reading) -> Iterator[Any]:
     aborted: list[AbortedTransaction] = []
     if reading.is_committed_only:
         try:
-            aborted = aborted_transactions(split.segment.path.parent, split.first_offset, split.end_offset)
+            aborted = [
+                *split.aborted,
+                *aborted_transactions(split.segment.path.parent, split.first_offset, split.end_offset),
+            ]
         except UnknownTransactionsError as error:
             yield _Fault(split.first_offset, str(error))
     key, path = (split.topic, split.partition), split.segment.path.parent

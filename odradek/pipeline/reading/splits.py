@@ -11,12 +11,14 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from odradek.storage.segment.transaction_index import AbortedTransaction
+
 from ..decode.living_log import END_OF_OFFSETS, AbsenceReason
 from ..directories.file_access import URL_MARK, is_gone, is_unreadable, path_of
 from ..directories.log_directories import LogDirectoryError, PartitionDirectory, find_partitions, partition_at
 from ..directories.restarts import MOST_RESTARTS, attempts
 from ..directories.segment_files import SegmentFile, indexed_positions
-from .isolation import last_stable_offset
+from .isolation import transaction_tail
 from .log_start import NO_LOG_STARTS, LogStarts, read_log_starts, start_beyond_end
 from .offset_options import LATEST, ReadBound
 from .options import Pruning, ReadOptions
@@ -63,6 +65,8 @@ class LogSplit:
     end_offset: int
     is_active: bool
     """Whether the file may end inside a batch: it is the active segment, and the split reaches its end."""
+    aborted: tuple[AbortedTransaction, ...] = ()
+    """For a read of committed records: aborted transactions with offsets of the split that an index may lack."""
 
 
 class RecordPlan(NamedTuple):
@@ -93,6 +97,7 @@ class PartitionRange(NamedTuple):
     partition: PartitionDirectory
     first: int
     end: int
+    aborted: tuple[AbortedTransaction, ...] = ()
 
 
 def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
@@ -119,8 +124,9 @@ def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
 
 def _with_range(
     found: PartitionDirectory, options: ReadOptions, starts: LogStarts
-) -> tuple[PartitionDirectory, int, int] | str | None:
-    """Returns (partition as it is now, first offset, end offset); a text if it can't be read; None if it is gone.
+) -> tuple[PartitionDirectory, int, int, tuple[AbortedTransaction, ...]] | str | None:
+    """Returns (partition as it is now, first offset, end offset, aborted transactions of the end of its log); a text if
+    it can't be read; None if it is gone.
 
     If a file vanishes meanwhile, lists the partition again.
     """
@@ -153,9 +159,14 @@ def _packed_splits(
     while True:
         splits = [
             split
-            for directory, partition, first, end in partitions
+            for directory, partition, first, end, aborted in partitions
             for split in plan_partition(
-                directory, partition, max(first, pruning.first_offset), min(end, pruning.end_offset), max_bytes
+                directory,
+                partition,
+                max(first, pruning.first_offset),
+                min(end, pruning.end_offset),
+                max_bytes,
+                aborted=aborted,
             )
         ]
         packed = pack(splits, lambda split: split.end - split.start, min(max_bytes, PACKED_BYTES))
@@ -165,17 +176,21 @@ def _packed_splits(
         max_bytes //= 2
 
 
-def offset_range(found: PartitionDirectory, options: ReadOptions, log_start: int) -> tuple[int, int]:
-    """The offsets `[first, end)` of a partition from `log_start` on that the options select.
+def offset_range(
+    found: PartitionDirectory, options: ReadOptions, log_start: int
+) -> tuple[int, int, tuple[AbortedTransaction, ...]]:
+    """The offsets `[first, end)` of a partition from `log_start` on that the options select, and the aborted
+    transactions of the end of its log.
 
     Raises ValueError, OSError.
     """
     begins = offset_asked_for(found, options.start, log_start)
     ends = offset_asked_for(found, options.end, log_start)
     ends = END_OF_OFFSETS if ends == LATEST else ends
-    if options.is_committed_only:
-        ends = min(ends, last_stable_offset(found))
-    return max(begins, log_start), ends
+    if not options.is_committed_only:
+        return max(begins, log_start), ends, ()
+    tail = transaction_tail(found)
+    return max(begins, log_start), min(ends, tail.last_stable_offset), tail.aborted
 
 
 def offset_asked_for(found: PartitionDirectory, bound: ReadBound, log_start: int) -> int:
@@ -203,11 +218,26 @@ def plan_partition(
     end: int,
     max_bytes: int,
     positions_of: Callable[[SegmentFile], Sequence[int]] = indexed_positions,
+    aborted: Sequence[AbortedTransaction] = (),
 ) -> Iterator[LogSplit]:
     """Yields splits of a partition's offsets `[first, end)`, each of about `max_bytes` at most.
 
-    `positions_of` returns rising positions of batches in a segment.
+    `positions_of` returns rising positions of batches in a segment. `aborted`: see :class:`LogSplit`.
     """
+    for split in _plan_partition(directory, found, first, end, max_bytes, positions_of):
+        touching = (one for one in aborted if one.last_offset >= split.first_offset)
+        inside = tuple(one for one in touching if one.first_offset < split.end_offset)
+        yield replace(split, aborted=inside) if inside else split
+
+
+def _plan_partition(
+    directory: Path,
+    found: PartitionDirectory,
+    first: int,
+    end: int,
+    max_bytes: int,
+    positions_of: Callable[[SegmentFile], Sequence[int]],
+) -> Iterator[LogSplit]:
     for index, segment in enumerate(found.segments):
         is_active = index + 1 == len(found.segments)
         following = END_OF_OFFSETS if is_active else found.segments[index + 1].base_offset

@@ -145,7 +145,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if found.segments:
             end = self.ends[found.topic, found.partition]
             most = self.options.max_partition_bytes
-            yield from plan_partition(directory, found, max(first, kept), stop, most, end.positions)
+            end.forget_aborted(first)
+            yield from plan_partition(directory, found, max(first, kept), stop, most, end.positions, end.aborted)
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yields the record batches of a task."""
