@@ -228,12 +228,12 @@ def consumed(servers: str, isolation: str) -> dict[str, Consumed]:
     return found
 
 
-def watermarks(consumer: Any, one: TopicPartition) -> tuple[int, int] | None:
-    """The start and the end of a partition; None while it has no leader, as after a start."""
+def watermarks(consumer: Any, one: TopicPartition) -> tuple[int, ...]:
+    """The start and the end of a partition; nothing while it has no leader, as after a start."""
     with suppress(KafkaException):
-        found: tuple[int, int] = consumer.get_watermark_offsets(one, TIMEOUT_S)
+        found: tuple[int, ...] = consumer.get_watermark_offsets(one, TIMEOUT_S)
         return found
-    return None
+    return ()
 
 
 def read_of(message: Any) -> Read:
