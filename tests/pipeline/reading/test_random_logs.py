@@ -23,9 +23,9 @@ from odradek.storage.files.checkpoints import (
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
-from support.data.consumed_log import ConsumedRecord, consumed
 from support.data.log_histories import HISTORY_START_MS, HistoryWriter
 
+from ..consumed_log import ConsumedRecord, consumed
 from ..kafkalog_reading import read_rows, rows_of, stream_reader
 
 SEEDS = 40
@@ -99,7 +99,7 @@ class Life:
         self.did.append(f"{last.name} was cut from {size} to {kept} bytes")
 
     def served(self, target: Path) -> dict[str, list[ConsumedRecord]]:
-        """What the next start serves, for each isolation level."""
+        """The records that the next start serves, for each isolation level."""
         with self._started(target) as log:
             return {
                 "read_uncommitted": consumed(log, is_committed=False),

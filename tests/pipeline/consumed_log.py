@@ -6,8 +6,7 @@ from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.control import ControlRecordType, control_record_type
 from odradek.protocol.records.record import decode_records
 from odradek.storage.log.log import Log
-
-from .log_model import data_of
+from support.data.log_model import data_of
 
 
 class ConsumedRecord(NamedTuple):
