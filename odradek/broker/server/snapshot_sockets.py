@@ -38,6 +38,7 @@ PATIENCE_S = 60.0
 """The time without a request after which the command is taken for dead."""
 BUSY = "another snapshot of this broker is being taken; wait until it has ended"
 NO_CUT = "the cut comes first"
+CUT_ALREADY = "the cut was taken already"
 NOT_FOUND = "the cut has no such segment"
 
 
@@ -99,16 +100,16 @@ class SnapshotSockets:
         """Whether all logs are open. A start opens those that no client asks for a few at a time."""
         return not any(True for directory in self._log_dirs.all_online for _ in directory.unopened())
 
-    def cut(self, cutter: Cutter) -> tuple[list[LogCut], dict[str, Any]]:
-        """The cut of all logs, and the answer. Raises OSError."""
+    def cut(self, cutter: Cutter) -> dict[str, Any]:
+        """Takes the cut of all logs. Returns the answer."""
         directories = self._log_dirs.all_online
         began_ns = time.perf_counter_ns()
-        cuts = cutter.cut()
+        cutter.cut()
         turn_us = (time.perf_counter_ns() - began_ns) // 1000
-        return cuts, {
+        return {
             **self._facts,
             "isTaken": True,
-            "logs": len(cuts),
+            "logs": sum(len(directory.logs) for directory in directories),
             "atMs": self._clock_ms(),
             "turnUs": turn_us,
             "directories": [str(directory.path) for directory in directories],
@@ -130,6 +131,7 @@ class Conversation(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._unread = b""
         self._cutter: Cutter | None = None
+        self._is_cut = False
         self._cuts: list[LogCut] = []
         self._pages: Iterator[list[dict[str, Any]]] = iter(())
         self._timer: asyncio.TimerHandle | None = None
@@ -194,15 +196,18 @@ class Conversation(asyncio.Protocol):
     def _answer_to(self, ask: str, request: dict[str, Any]) -> dict[str, Any]:
         if ask == "cut":
             return self._cut()
-        if not self._cuts:
+        if self._cutter is None or not self._is_cut:
             return {"error": NO_CUT}
+        if not self._cuts:
+            self._cuts = self._cutter.cuts()
+            self._pages = pages(self._cutter, self._cuts)
         if ask == "page":
             return {"logs": next(self._pages, [])}
         if ask == "segment":
             index, number = int(request["index"]), int(request["number"])
             if not (0 <= index < len(self._cuts) and 0 <= number < len(self._cuts[index].segments)):
                 return {"error": NOT_FOUND}
-            return segment_now(self._cuts[index], number)
+            return segment_now(self._cutter, self._cuts[index], number)
         if ask == "wait":
             return {}
         return {"error": f"the requests are cut, page, segment and wait, not {ask!r}"}
@@ -211,13 +216,14 @@ class Conversation(asyncio.Protocol):
         busy = self._sockets.begin(self)
         if busy is not None:
             return {"error": busy}
+        if self._is_cut:
+            return {"error": CUT_ALREADY}
         if self._cutter is None and self._sockets.is_ready():
             self._cutter = self._sockets.cutter()
         if self._cutter is None or not self._cutter.prepare():
             return {"isTaken": False}
-        self._cuts, answer = self._sockets.cut(self._cutter)
-        self._pages = pages(self._cuts)
-        return answer
+        self._is_cut = True
+        return self._sockets.cut(self._cutter)
 
     def _stay(self) -> None:
         if self._timer is not None:

@@ -152,16 +152,14 @@ class _Taking:
     def _save_segment(self, log: dict[str, Any], folder: str, segment: dict[str, Any]) -> None:
         """Saves a segment of the cut with its indexes; of the last one only the batches before the cut."""
         for _ in range(TRIES):
-            saved = self._try_segment(folder, segment, log["recoveryPoint"], log["end"])
+            saved = self._try_segment(folder, segment, log["end"])
             if saved is not None:
                 self.files += saved
                 return
             segment = self._link.segment(log["index"], segment["number"])
         raise SnapshotError(f"{segment['path']}: the file was renamed again and again; take the snapshot again")
 
-    def _try_segment(
-        self, folder: str, segment: dict[str, Any], recovery_point: int, end: int
-    ) -> list[SavedFile] | None:
+    def _try_segment(self, folder: str, segment: dict[str, Any], end: int) -> list[SavedFile] | None:
         """The saved files of a segment; None if another file has its name now."""
         source, is_closed = Path(segment["path"]), not segment["isLast"]
         base: int = segment["base"]
@@ -171,8 +169,6 @@ class _Taking:
         try:
             if os.fstat(descriptor).st_ino != segment["inode"]:
                 return None
-            if is_closed and base >= recovery_point:
-                os.fdatasync(descriptor)  # a power failure would take the bytes from the link, too
             name = segment_path(Path(folder), base, LOG_SUFFIX).as_posix()
             saved = [self._save(name, source, descriptor, segment["bytes"], is_closed=is_closed)]
         finally:

@@ -27,9 +27,10 @@ class LogSegments:
     def __iter__(self) -> Iterator[Segment]:
         return iter(list(self._segments))
 
-    def listed(self) -> list[Segment]:
-        """The segments of now, oldest first."""
-        return self._segments.copy()
+    @property
+    def in_order(self) -> list[Segment]:
+        """The list itself, oldest first. It changes with the log; callers only read it."""
+        return self._segments
 
     @property
     def first(self) -> Segment:
