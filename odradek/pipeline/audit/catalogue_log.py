@@ -25,8 +25,8 @@ LOG_CHECKS: dict[str, Check] = {
     ),
     "log-end-unreadable": Check(
         Severity.ERROR,
-        "A batch near the end of the log has an impossible length. A start after a clean stop looks for the log's end "
-        "there: Kafka does not start.",
+        "A batch near the end of the log has an impossible length, or zeros come after the last batch. A start after a "
+        "clean stop looks for the log's end there: Kafka does not start.",
         "Keep a copy of the directory. Without .kafka_cleanshutdown Kafka starts and cuts the log at this batch.",
         Harm.NO_START,
     ),

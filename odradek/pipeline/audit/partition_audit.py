@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .groups.share_records import ShareStateRecords
     from .record_checks import RecordChecks
 
+HEADER_SIZE_UP_TO_MAGIC = 17
 READ_AHEAD_BYTES = 64 << 20
 """Logs of at least this size are read ahead on threads, if only headers are read."""
 
@@ -176,11 +177,9 @@ class _PartitionAudit:
             self.report.size -= damage.size
             if is_active and not self.task.is_clean:
                 return  # preallocated, or lost in a power failure: the next start truncates it
-            name = "log-tail-torn" if is_active else str(DamageKind.MAGIC)
-        if damage.kind is DamageKind.LENGTH and is_active and self.task.is_clean:
-            indexed = indexed_positions(segment)
-            if damage.position >= (indexed[-1] if indexed else 0):
-                name = "log-end-unreadable"
+            name = str(DamageKind.INCOMPLETE if is_active else DamageKind.MAGIC)
+        if is_active and self.task.is_clean and _stops_a_start(segment, damage):
+            name = "log-end-unreadable"
         is_tail = is_active and damage.position + damage.size >= segment.size
         if damage.kind is DamageKind.INCOMPLETE and is_tail and not self.task.is_clean:
             name = "log-tail-torn"
@@ -243,6 +242,20 @@ class _PartitionAudit:
         check_topic_id(task, report)
         if self.groups is not None:
             self.groups.close(report)
+
+
+def _stops_a_start(segment: SegmentFile, damage: Damage) -> bool:
+    """Whether Kafka meets the damage when it looks for the end of an active segment after a clean stop.
+
+    It reads the sizes of the batches from the last entry of the index on, up to the last HEADER_SIZE_UP_TO_MAGIC bytes
+    (LogSegment.readNextOffset, FileLogInputStream.nextBatch). Zeros are a size that no batch has.
+    """
+    if damage.kind is DamageKind.ZEROS:
+        return damage.size > HEADER_SIZE_UP_TO_MAGIC
+    if damage.kind is not DamageKind.LENGTH or segment.size - damage.position <= HEADER_SIZE_UP_TO_MAGIC:
+        return False
+    indexed = indexed_positions(segment)
+    return damage.position >= (indexed[-1] if indexed else 0)
 
 
 def _group_records(task: AuditTask) -> "GroupRecords | ShareStateRecords | None":

@@ -160,7 +160,15 @@ def an_empty_topic_id(directory: AuditedDirectory) -> Where:
     return Where(path)
 
 
+def zeros_at_the_end(directory: AuditedDirectory) -> Where:
+    path = directory.segment(2)
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes() + bytes(18))
+    return Where(path, size)
+
+
 START_INJECTIONS = [
+    Injection("log-end-unreadable", zeros_at_the_end),
     Injection("offset-before-segment", exchanged_segments),
     Injection("checkpoint-unreadable", an_empty_topic_id),
     Injection("log-end-unreadable", an_impossible_length_at_the_end),

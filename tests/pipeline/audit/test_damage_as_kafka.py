@@ -197,7 +197,18 @@ def exchanged_partitions(log_dir: Path) -> None:
     (log_dir / "aside").rename(log_dir / "keyed-1")
 
 
+def zeros_at_the_end(log_dir: Path) -> None:
+    *_, last = segments(log_dir)
+    last.write_bytes(last.read_bytes() + bytes(18))
+
+
+def few_zeros_at_the_end(log_dir: Path) -> None:
+    *_, last = segments(log_dir)
+    last.write_bytes(last.read_bytes() + bytes(17))
+
+
 CASES = [
+    Case(zeros_at_the_end, "log-end-unreadable", None),
     Case(an_impossible_length_at_the_end, "log-end-unreadable", None),
     Case(nonsense_in_a_checkpoint, "checkpoint-unreadable", None),
     Case(nonsense_in_the_epochs, "checkpoint-unreadable", None),
@@ -246,6 +257,24 @@ def test_the_audit_finds_what_kafka_does(home: Path, tmp_path: Path, case: Case)
     with kafka:
         found = committed_records(kafka.bootstrap_servers, topic)
     assert found == expected if expected >= 0 else 0 < found < PLAIN
+
+
+def test_after_few_zeros_at_the_end_kafka_writes_its_next_batch(home: Path, tmp_path: Path) -> None:
+    """It starts, but consumers find no batch after the zeros. (librdkafka aborts its process.)"""
+    copy = shutil.copytree(home / "logs", tmp_path / "logs")
+    *_, last = segments(copy)
+    whole = last.read_bytes()
+    few_zeros_at_the_end(copy)
+    result = audit_directories([copy], LOCAL)
+    assert {found.name for found in result.findings} == {"batch-incomplete"}
+    assert not next_starts(result)[0].is_refused
+    with RealKafka(tmp_path, CONFIGS) as kafka:
+        producer: Any = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+        producer.produce("plain", b"one more", None, 0)
+        assert producer.flush(TIMEOUT_S) == 0
+        after = last.read_bytes()
+    assert after.startswith(whole + bytes(17))
+    assert b"one more" in after
 
 
 def test_exchanged_partitions_are_served_as_they_are(home: Path, tmp_path: Path) -> None:
