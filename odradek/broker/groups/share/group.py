@@ -70,6 +70,7 @@ class ShareGroup(MemberAccount):
         "assignment_epoch",
         "assignment_timestamp_ms",
         "calm",
+        "deletions",
         "group_epoch",
         "members",
         "metadata_hash",
@@ -91,6 +92,8 @@ class ShareGroup(MemberAccount):
         self.subscribed_topics: dict[str, int] = {}
         self.state_topics: StateTopics | None = None
         """None before the first record about them."""
+        self.deletions = 0
+        """The number of replayed records by which topics began to be deleted."""
         self.refresh_deadline = REFRESH_NOW
         self.calm = False
         """Whether a heartbeat has found nothing to initialize or to assign, and no record was replayed since."""

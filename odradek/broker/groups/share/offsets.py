@@ -86,7 +86,7 @@ def alter_offsets(groups: ShareGroups, group_id: str, plan: Alteration, effects:
     if plan.partitions:
         effects.records.append(initializing_record(groups.topics, group, plan.partitions))
     effects.response = AlterShareGroupOffsetsResponse(responses=plan.answers)
-    return Initialization(group_id, group.group_epoch, plan.start_offsets)
+    return Initialization(group_id, group.group_epoch, plan.start_offsets, group.deletions)
 
 
 class OffsetDeletion(NamedTuple):

@@ -21,7 +21,7 @@ from odradek.protocol.messages.group_records import (
 
 from ..modern.assignment import NO_ASSIGNMENT
 from ..modern.epochs import LEAVE_GROUP_MEMBER_EPOCH, NO_EPOCH
-from .group import ShareGroup, ShareGroups, StatePartitions, StateTopics
+from .group import NO_STATE_TOPICS, ShareGroup, ShareGroups, StatePartitions, StateTopics
 from .member import ShareGroupMember
 
 
@@ -60,7 +60,10 @@ def replay(groups: ShareGroups, key: Any, value: Any, now_ms: int) -> None:
                 group.group_epoch = value.epoch
                 group.metadata_hash = value.metadata_hash
         case ShareGroupStatePartitionMetadataKey():
+            before = group.state_topics or NO_STATE_TOPICS
             group.state_topics = None if value is None else _state_topics(value, now_ms)
+            if group.state_topics is not None and group.state_topics.deleting.keys() - before.deleting.keys():
+                group.deletions += 1
 
 
 def _replay_member(group: ShareGroup, member_id: str, value: ShareGroupMemberMetadataValue | None) -> None:

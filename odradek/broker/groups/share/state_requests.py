@@ -136,7 +136,7 @@ def _ask_of_all(
 
 
 def _note_initialized(wanted: Initialization, groups: ShareGroups, effects: GroupEffects) -> None:
-    note_initialized(groups, wanted.group_id, wanted.partitions, effects)
+    note_initialized(groups, wanted, effects)
 
 
 def _note_failed(wanted: Initialization, groups: ShareGroups, effects: GroupEffects) -> None:

@@ -33,11 +33,13 @@ Partitions = Mapping[TopicId, frozenset[int]]
 
 
 class Initialization(NamedTuple):
-    """The share partitions whose state the persister is to begin, with their start offsets."""
+    """The share partitions whose state the persister is to begin, with their start offsets. ``deletions``: those of the
+    group at that time."""
 
     group_id: str
     state_epoch: int
     start_offsets: dict[SharePartitionKey, int]
+    deletions: int
 
     @property
     def partitions(self) -> dict[TopicId, frozenset[int]]:
@@ -70,7 +72,7 @@ def initialize_new(
         for topic_id, one in new.items()
         for index in partition_order(one.partitions)
     }
-    return Initialization(group.group_id, group_epoch, start_offsets)
+    return Initialization(group.group_id, group_epoch, start_offsets, group.deletions)
 
 
 def _without_state(
@@ -103,17 +105,23 @@ def initializing_record(
     return state_topics_record(group.group_id, StateTopics(initializing, present.initialized, named(topics, deleting)))
 
 
-def note_initialized(groups: ShareGroups, group_id: str, partitions: Partitions, effects: GroupEffects) -> None:
+def note_initialized(groups: ShareGroups, wanted: Initialization, effects: GroupEffects) -> None:
     """Notes partitions as initialized, after the persister has stored their state.
 
-    Those that are not initializing any more are left out: their topic was deleted from the group meanwhile.
+    Those that are not initializing any more are left out: their topic was deleted from the group. After a deletion
+    it may be initializing again, for a later member. The deletion, which waits for this answer, then deletes the state
+    that was stored now, so none of it counts; a later heartbeat asks again.
     """
-    group = groups.share.get(group_id)
+    group_id, group = wanted.group_id, groups.share.get(wanted.group_id)
     present = None if group is None else group.state_topics
-    if present is None:
+    if group is None or present is None:
+        return
+    if group.deletions != wanted.deletions:
+        note_failed(groups, group_id, wanted.partitions, effects)
         return
     awaited = {
-        key: indexes & frozenset(_partitions_of(present.initializing, key)) for key, indexes in partitions.items()
+        key: indexes & frozenset(_partitions_of(present.initializing, key))
+        for key, indexes in wanted.partitions.items()
     }
     partitions = {key: indexes for key, indexes in awaited.items() if indexes}
     if not partitions:

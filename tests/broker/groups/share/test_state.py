@@ -112,6 +112,22 @@ def test_a_deletion_waits_for_the_answers_to_the_request_before_it(world: ShareW
     assert world.harness.persister.states == {}
 
 
+def test_state_from_before_a_deletion_does_not_count_for_a_later_member(world: ShareWorld) -> None:
+    """A seed of the simulator found it: the group took the state for stored that the deletion then deleted."""
+    world.harness.persister.held = True
+    world.join("a", "t")
+    world.wait()
+    world.leave("a")
+    world.harness.send("admin", ApiKey.DELETE_GROUPS, 2, DeleteGroupsRequest(["g"]))
+    world.wait()
+    world.join("b", "t")
+    world.harness.persister.release()
+    assert topics_of(world).initialized == {}
+    world.settle("b")
+    assert world.assigned["b"] == {T: [0, 1, 2, 3]}
+    assert world.harness.persister.states.keys() == {key_of(T, index) for index in range(4)}
+
+
 def test_a_request_that_has_waited_ends_when_the_group_has_moved(world: ShareWorld) -> None:
     world.harness.persister.held = True
     world.join("a", "t")
