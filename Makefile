@@ -133,6 +133,9 @@ test-long-group-scale: LONG = tests/scale/test_group_scale.py
 ## test-long-live-audit: 50 audits in a row of a real Kafka that writes, deletes and compacts
 test-long-live-audit: LONG = tests/faults/test_audit_of_live_kafka.py
 
+## test-long-audit-damage: 10,000 random damages of a log: what changes what Kafka's classes read of it, the audit finds
+test-long-audit-damage: LONG = tests/pipeline/audit/test_random_damage.py
+
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
@@ -160,7 +163,7 @@ test-long-platforms: LONG = tests/docker/test_platforms.py
 ## test-long-rolling: Apache Kafka's brokers replaced by ours and back under load, three times in place, once by moves
 test-long-rolling: LONG = tests/cluster/test_rolling.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups share-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours loop mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers platforms)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups share-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit audit-damage door neighbours loop mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers platforms)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 
