@@ -1,11 +1,12 @@
 """Wakes clients of librdkafka that stand still in a transaction after their broker was restarted.
 
 Shell. Owns: one timer for each such transaction. Never does: touching a transaction. Invariant: a connection is closed
-only if it was silent since its AddOffsetsToTxn was answered. Source: our own.
+only if it was silent for SILENT_MS after its AddOffsetsToTxn was answered. Source: our own.
 
 librdkafka 2.16 retires its connection to a broker that was lost, but keeps it as that of the group's coordinator. Then
 ``send_offsets_to_transaction`` sends AddOffsetsToTxn, and waits for the retired connection for ever. Another connection
-that goes down makes it look for the coordinator again (confluentinc/librdkafka issue 5511).
+that goes down makes it look for the coordinator again (confluentinc/librdkafka issue 5511). A record that was not
+acknowledged before the restart is sent again meanwhile: AddPartitionsToTxn may follow on the same connection.
 """
 
 import logging
@@ -19,7 +20,7 @@ from ..timers.timers import Timer, Timers
 logger = logging.getLogger(__name__)
 
 SILENT_MS = 1_500
-"""How long a client may take from AddOffsetsToTxn to TxnOffsetCommit. It takes milliseconds otherwise."""
+"""How long a client may be silent between AddOffsetsToTxn and TxnOffsetCommit. It takes milliseconds otherwise."""
 AFTER_START_MS = 600_000
 """How long after a start clients are watched, if no other broker can have lost them."""
 SOFTWARE = re.compile(r"librdkafka|confluent-kafka-.*|confluent-.*-client")
@@ -59,12 +60,18 @@ class StalledClients:
         if connection is None or not has_defect(*connection.software):
             return
         self.went_on(transactional_id)
-        answered_ms = self._now_ms()
+        heard_ms: float = self._now_ms()
 
-        def is_silent() -> None:
+        def look() -> None:
+            nonlocal heard_ms
             del self._waiting[transactional_id]
             found = self._connections.find(connection_id)
-            if found is None or found.last_used_ms > answered_ms:
+            if found is None:
+                return
+            if found.last_used_ms > heard_ms:
+                silent_ms = self._now_ms() - found.last_used_ms
+                heard_ms = found.last_used_ms
+                self._waiting[transactional_id] = self._timers.schedule(max(1, int(SILENT_MS - silent_ms)), look)
                 return
             self._counts.nudges += 1
             logger.info(
@@ -77,7 +84,7 @@ class StalledClients:
             )
             found.close()
 
-        self._waiting[transactional_id] = self._timers.schedule(SILENT_MS, is_silent)
+        self._waiting[transactional_id] = self._timers.schedule(SILENT_MS, look)
 
     def went_on(self, transactional_id: str | None) -> None:
         """A later request of the producer has come."""

@@ -51,10 +51,23 @@ def test_a_client_that_goes_on_keeps_its_connection() -> None:
     clients, connections, timers = watched(DEFECT)
     clients.offsets_added("one", 1)
     clients.went_on("one")
-    clients.offsets_added("two", 1)
-    connections.one.last_used_ms = timers.now_ms + 1
     timers.advance(10 * SILENT_MS)
     assert connections.closed == 0
+
+
+def test_a_client_that_adds_partitions_and_then_stands_still_is_woken() -> None:
+    """A record that was not acknowledged before the restart is sent again: AddPartitionsToTxn follows."""
+    clients, connections, timers = watched(DEFECT)
+    clients.offsets_added("one", 1)
+    for _ in range(3):
+        timers.advance(SILENT_MS - 100)
+        connections.one.last_used_ms = timers.now_ms
+    timers.advance(SILENT_MS - 1)
+    assert connections.closed == 0
+    timers.advance(1)
+    assert connections.closed == 1
+    timers.advance(10 * SILENT_MS)
+    assert connections.closed == 1
 
 
 @pytest.mark.parametrize(
