@@ -41,3 +41,12 @@ async def test_a_crash_of_the_broker_loses_no_order(kafka, service) -> None:
     await asyncio.to_thread(kafka.start)
     await asyncio.to_thread(kafka.produce, "orders", json.dumps({"address": "Vienna"}), key="order-2")
     assert await shipped(kafka, 2) == {b"order-1", b"order-2"}
+
+
+async def test_no_order_is_lost_over_five_restarts(kafka, service) -> None:
+    for restart in range(5):
+        for number in range(20):
+            key = f"order-{restart}-{number}"
+            await asyncio.to_thread(kafka.produce, "orders", json.dumps({"address": "Prague"}), key=key)
+        await asyncio.to_thread(kafka.restart)
+    assert len(await shipped(kafka, 100)) == 100

@@ -1,6 +1,7 @@
 """The service against a broker of its own in each test."""
 
 import json
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -41,3 +42,16 @@ def test_an_aborted_transaction_ships_nothing_twice(kafka, shipping) -> None:
         pass
     assert fault.fired == 1
     assert shipped(kafka) == {b"order-1": "Prague"}
+
+
+def test_each_order_is_shipped_once_over_five_restarts(kafka, shipping) -> None:
+    for restart in range(5):
+        for number in range(20):
+            kafka.produce("orders", json.dumps({"address": "Prague"}), key=f"order-{restart}-{number}")
+        restarting = threading.Thread(target=kafka.restart)
+        restarting.start()
+        left = 20
+        while left > 0:
+            left -= shipping.ship()
+        restarting.join()
+    assert len(shipped(kafka)) == 100

@@ -1,6 +1,7 @@
 """The service against a broker of its own in each test."""
 
 import json
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -38,3 +39,15 @@ def test_a_leader_that_moves_loses_no_shipment(kafka, shipping) -> None:
     ship(shipping, 1)
     assert moved.fired == 2
     assert [record.key for record in kafka.records("shipments")] == [b"order-1"]
+
+
+def test_no_order_is_lost_over_five_restarts(kafka, shipping) -> None:
+    for restart in range(5):
+        keys = {f"order-{restart}-{number}".encode() for number in range(20)}
+        for key in keys:
+            kafka.produce("orders", json.dumps({"address": "Prague"}), key=key.decode())
+        restarting = threading.Thread(target=kafka.restart)
+        restarting.start()
+        ship(shipping, 20)
+        restarting.join()
+        assert keys <= {record.key for record in kafka.records("shipments")}

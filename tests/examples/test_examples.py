@@ -9,8 +9,9 @@ import pytest
 from support.pipeline.wheel import ROOT
 
 PROJECTS = sorted(path.parent for path in (ROOT / "examples").glob("*/requirements.txt"))
-# kafka-python 3.0 calls functions that Python 3.11 deprecates.
-WARNINGS = ("-W", "error", "-W", "ignore::DeprecationWarning")
+# kafka-python 3.0 calls functions that Python 3.11 deprecates, and leaves the sockets of refused connections to the
+# garbage collector.
+WARNINGS = ("-W", "error", "-W", "ignore::DeprecationWarning", "-W", "ignore:unclosed <socket:ResourceWarning")
 
 pytestmark = pytest.mark.ci
 
@@ -34,4 +35,4 @@ def test_its_tests_pass(project: Path, tmp_path: Path) -> None:
         command, cwd=project, capture_output=True, text=True, check=False, env={"PYTHONDONTWRITEBYTECODE": "1"}
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
+    assert f"{2 if 'faststream' in project.name else 3} passed" in done.stdout
