@@ -241,6 +241,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "A transaction times out": [PROGRAMS],
         "The broker is restarted, or crashes": [PROGRAMS],
         "The disk is full": [PROGRAMS],
+        "What the broker says in its log": [PROGRAMS],
         "A broker of a cluster fails": [PROGRAMS],
         "One broker for many tests": [
             PROGRAMS,

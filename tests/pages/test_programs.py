@@ -13,7 +13,7 @@ PAGES = {
     "README.md": 1,
     "docs/testing.md": 10,
     "docs/recording.md": 2,
-    "docs/testing-cookbook.md": 18,
+    "docs/testing-cookbook.md": 19,
     "docs/moving-tests.md": 3,
 }
 
