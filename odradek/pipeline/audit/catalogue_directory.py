@@ -58,6 +58,13 @@ DIRECTORY_CHECKS: dict[str, Check] = {
         "Move the directory away (lost+found: use a subdirectory of the volume as log directory).",
         Harm.NO_START,
     ),
+    "file-name-invalid": Check(
+        Severity.ERROR,
+        "A file of a partition is named as a segment, an index, a snapshot or a .cleaned or .swap file, but without an "
+        "offset: Kafka does not start.",
+        "Find out what the file was, and move it out of the directory of the partition.",
+        Harm.NO_START,
+    ),
     "quorum-state-unreadable": Check(
         Severity.ERROR,
         "The file quorum-state of the metadata log cannot be parsed: Kafka does not start.",

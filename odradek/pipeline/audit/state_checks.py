@@ -34,6 +34,8 @@ RETENTION_TOLERANCE_MS = 3_600_000
 (1 minute) and a wide margin."""
 _READ_ELSEWHERE = (LOG_SUFFIX, *INDEX_SUFFIXES, SNAPSHOT_SUFFIX)
 _SMALL_FILES = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
+_NAMED_BY_OFFSET = (*_READ_ELSEWHERE, CLEANED_SUFFIX, SWAP_SUFFIX)
+"""The ends of the names whose beginning Kafka reads as an offset when it loads a log (LogFileUtils.offsetFromFile)."""
 LEFTOVERS = {DELETED_SUFFIX: "leftover-deleted", CLEANED_SUFFIX: "leftover-cleaned", SWAP_SUFFIX: "leftover-swap"}
 
 
@@ -132,12 +134,20 @@ def check_files(task: AuditTask, report: PartitionReport) -> None:
         for suffix, finding in LEFTOVERS.items():
             if name.endswith(suffix):
                 report.add(finding, path, "", offset=_base(name))
-        if name.endswith(INDEX_SUFFIXES) and f"{name.partition('.')[0]}{LOG_SUFFIX}" not in names:
+        if name.endswith(_NAMED_BY_OFFSET) and not _is_long(name.partition(".")[0]):
+            report.add("file-name-invalid", path, "its name does not begin with an offset")
+        elif name.endswith(INDEX_SUFFIXES) and f"{name.partition('.')[0]}{LOG_SUFFIX}" not in names:
             report.add("index-without-log", path, "", offset=_base(name))
     if any(name.endswith(LOG_SUFFIX + SWAP_SUFFIX) for name in names):
         from .swap_checks import check_swaps  # few partitions have such a file
 
         check_swaps(task, report, entries)
+
+
+def _is_long(text: str) -> bool:
+    """Whether Java reads it as a long."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    return digits.isascii() and digits.isdigit() and -(1 << 63) <= int(text) < 1 << 63
 
 
 def _base(name: str) -> int:

@@ -8,6 +8,7 @@ An empty or missing file means no entries: Kafka creates the files empty. A writ
 the given file layer. Source: Kafka's CheckpointFile, OffsetCheckpointFile, LeaderEpochCheckpointFile.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -89,6 +90,9 @@ def write_epoch_checkpoint(files: Files, path: Path, entries: Iterable[tuple[int
     files.write_file(path, epoch_checkpoint_text(entries), sync=sync)
 
 
+LINE_END = re.compile(r"\r\n|\r|\n")
+
+
 def _text(lines: Sequence[str]) -> bytes:
     return "".join(f"{line}\n" for line in (str(VERSION), str(len(lines)), *lines)).encode()
 
@@ -100,7 +104,8 @@ def _read_lines(files: Files, path: Path, columns: int) -> list[list[str]]:
         return []
     except UnicodeDecodeError as error:
         raise CorruptCheckpointError(f"{path}: {error}") from error
-    lines = text.splitlines()
+    # Lines as Java has them: str.splitlines knows further ends of lines, such as a vertical tab.
+    lines = LINE_END.split(text.removesuffix("\n")) if text else []
     if not lines:
         return []
     if lines[0].strip() != str(VERSION):

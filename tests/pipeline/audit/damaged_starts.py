@@ -167,7 +167,21 @@ def zeros_at_the_end(directory: AuditedDirectory) -> Where:
     return Where(path, size)
 
 
+def a_checkpoint_named_as_a_swap(directory: AuditedDirectory) -> Where:
+    path = directory.partition / "leader-epoch-checkpoint.swap"
+    path.write_bytes(b"")
+    return Where(path)
+
+
+def a_segment_without_an_offset(directory: AuditedDirectory) -> Where:
+    path = directory.partition / "copy.log"
+    path.write_bytes(b"")
+    return Where(path)
+
+
 START_INJECTIONS = [
+    Injection("file-name-invalid", a_checkpoint_named_as_a_swap),
+    Injection("file-name-invalid", a_segment_without_an_offset),
     Injection("log-end-unreadable", zeros_at_the_end),
     Injection("offset-before-segment", exchanged_segments),
     Injection("checkpoint-unreadable", an_empty_topic_id),

@@ -207,7 +207,19 @@ def few_zeros_at_the_end(log_dir: Path) -> None:
     last.write_bytes(last.read_bytes() + bytes(17))
 
 
+def a_segment_without_an_offset(log_dir: Path) -> None:
+    (log_dir / "plain-0" / "copy.log").write_bytes(b"")
+
+
+def a_vertical_tab_in_the_epochs(log_dir: Path) -> None:
+    """It is an end of a line for Python."""
+    path = log_dir / "plain-0" / "leader-epoch-checkpoint"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\v", 2).replace(b"\v", b"\n", 1))
+
+
 CASES = [
+    Case(a_segment_without_an_offset, "file-name-invalid", None),
+    Case(a_vertical_tab_in_the_epochs, "checkpoint-unreadable", None),
     Case(zeros_at_the_end, "log-end-unreadable", None),
     Case(an_impossible_length_at_the_end, "log-end-unreadable", None),
     Case(nonsense_in_a_checkpoint, "checkpoint-unreadable", None),

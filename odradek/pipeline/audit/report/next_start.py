@@ -17,7 +17,13 @@ from .number_texts import plural
 
 MOST_EFFECTS = 5
 """The effects that a sentence lists; it counts the others."""
-_REFUSED = ("directory-name-invalid", "quorum-state-unreadable", "checkpoint-unreadable", "log-end-unreadable")
+_REFUSED = (
+    "directory-name-invalid",
+    "file-name-invalid",
+    "quorum-state-unreadable",
+    "checkpoint-unreadable",
+    "log-end-unreadable",
+)
 _CUT = ("batch-crc-mismatch", "batch-length-invalid", "batch-magic-unknown", "batch-incomplete")
 _REBUILT = "offset-index-missing"
 _ALWAYS = {
