@@ -56,6 +56,7 @@ class RecordChecks:
         self._is_compressed |= bool((batches.has_data & (batches.codecs != 0)).any())
         is_plain = selected & (batches.codecs == 0)
         self._decoded_size += int(batches.sizes[~selected | is_plain].sum())
+        self._check_wrappers(batches, chunk)
         around = self._around_log_start(batches)
         for item in walk_chunk(chunk, selected):
             if isinstance(item, Damage):
@@ -67,6 +68,16 @@ class RecordChecks:
                     kept = item.spans.offsets[item.spans.batches == around] >= self._report.log_start_offset
                     self._move_to_deleted(-int(kept.sum()))
         self._check_duplicates(batches)
+
+    def _check_wrappers(self, batches: ChunkBatches, chunk: BatchTable) -> None:
+        """Finds wrappers of format 0 with another offset than that of their last message: Kafka's consumer goes on
+        after it. In format 1 the messages have their offsets from it."""
+        offsets = chunk.wrapper_offsets
+        if offsets is None:
+            return
+        for index in numpy.flatnonzero(batches.is_sound & (offsets != batches.lasts)).tolist():
+            detail = f"the wrapper has offset {offsets[index]}, its last message {batches.lasts[index]}"
+            batches.found("record-offsets-invalid", index, detail)
 
     def _around_log_start(self, batches: ChunkBatches) -> int:
         """The batch with gaps that the log start offset divides, so that its header does not tell its records; or -1.

@@ -107,6 +107,11 @@ class BatchTable(HeaderTable):
         start = int(self.positions[index])
         return self if not start else BatchTable(self.view[start : self.stopped_at], self.file_position + start)
 
+    @property
+    def wrapper_offsets(self) -> Int64s | None:
+        """The offset that each message of an older format has in the file; None for batches."""
+        return None
+
     def crc_matches(self) -> Flags:
         """A flag for each batch: whether its bytes have the CRC in its header."""
         view = self.view

@@ -54,6 +54,11 @@ class LegacyTable(BatchTable):
         """The size of each message in the file."""
         return self._disk_sizes
 
+    @property
+    def wrapper_offsets(self) -> Int64s:
+        """The offset that each message has in the file: of a wrapper that of its last message, if it is right."""
+        return numpy.array([message.header.base_offset for message in self._messages], dtype=numpy.int64)
+
     def crc_matches(self) -> Flags:
         """True for each: messages with a wrong CRC are damage."""
         return numpy.ones(len(self), numpy.bool_)
