@@ -168,7 +168,7 @@ class ReservedFiles(Files):
         """Writes the parts at `position`. Returns the number of bytes that the system took."""
         if descriptor in self._unreserved:
             try:
-                return Files.write(self, descriptor, parts, position)  # super() costs 0.3 us of every append
+                return super().write(descriptor, parts, position)
             except OSError as error:
                 if error.errno in FULL:
                     self.when_full()
