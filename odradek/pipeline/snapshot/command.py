@@ -61,15 +61,14 @@ def snapshot(arguments: Sequence[str]) -> int:
         epilog="`odradek storage restore` makes log directories from it; `odradek audit FOLDER/NAME/0` checks it.",
     )
     add_arguments(parser, SnapshotArguments)
-    options = parse(parser, SnapshotArguments, arguments)
-    if options.keep is not None and options.keep < 1:
-        parser.error("--keep: at least 1")
-    return _ended("snapshot", lambda: _snapshot(options))
+    return _ended("snapshot", lambda: _snapshot(parser, parse(parser, SnapshotArguments, arguments)))
 
 
-def _snapshot(options: SnapshotArguments) -> int:
+def _snapshot(parser: argparse.ArgumentParser, options: SnapshotArguments) -> int:
     from .stores import store_at
 
+    if options.keep is not None and options.keep < 1:
+        parser.error("--keep: at least 1")
     store = store_at(path_of(options.to))
     try:
         taken = take_snapshot(options.directory, store, lines_of_progress("snapshot", "partitions", time.monotonic))
@@ -119,6 +118,8 @@ def _ended(name: str, run: Callable[[], int]) -> int:
     """Runs a command; prints an error as one line. Returns the exit code."""
     try:
         return run()
+    except SystemExit as end:  # how argparse ends after --help (0) and wrong usage (2)
+        return int(end.code or 0)
     except (SnapshotError, ValueError) as error:
         print(f"odradek storage {name}: {error}", file=sys.stderr)
     except OSError as error:

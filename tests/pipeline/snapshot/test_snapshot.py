@@ -218,6 +218,8 @@ def test_the_commands(broker: InProcessBroker, tmp_path: Path, capsys: pytest.Ca
     ):
         assert restore_command(arguments) == 1
         assert said in capsys.readouterr().err
+    assert snapshot([str(broker.log_dir), "--to", root, "--keep", "0"]) == 2
+    assert "--keep: at least 1" in capsys.readouterr().err
     broker.stop()
     assert snapshot([str(broker.log_dir), "--to", root]) == 1
     assert "no broker of Odradek answers" in capsys.readouterr().err
