@@ -254,10 +254,7 @@ class _Taking:
 
     def _save(self, path: str, source: Path, descriptor: int, size: int, *, is_closed: bool) -> SavedFile:
         link = source if is_closed and self._may_link else None
-        return self._store.save_file(path, link, descriptor, size, is_closed=is_closed, stay=self._stay)
-
-    def _stay(self) -> None:
-        self._link.stay()
+        return self._store.save_file(path, link, descriptor, size, is_closed=is_closed, stay=self._link.stay)
 
 
 def _open(path: Path) -> int | None:

@@ -1,8 +1,8 @@
 """The name of the socket at which a running broker tells where its logs end, for `odradek storage snapshot`.
 
-Owns: the name. The socket is in Linux's abstract namespace, so it leaves no file behind: its
-name has the device and the inode of the log directory. It has no permissions of its own, so both sides look at the user
-id of the other one. Our own; Kafka has no snapshots of a running broker.
+Owns: the name. The socket is in Linux's abstract namespace, so it leaves no file behind: its name has the device and
+the inode of the log directory. It has no permissions of its own, so both sides look at the user id of the other one.
+Our own; Kafka has no snapshots of a running broker.
 """
 
 import os

@@ -8,7 +8,7 @@ An empty or missing file means no entries: Kafka creates the files empty. A writ
 the given file layer. Source: Kafka's CheckpointFile, OffsetCheckpointFile, LeaderEpochCheckpointFile.
 """
 
-import re
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -90,9 +90,6 @@ def write_epoch_checkpoint(files: Files, path: Path, entries: Iterable[tuple[int
     files.write_file(path, epoch_checkpoint_text(entries), sync=sync)
 
 
-LINE_END = re.compile(r"\r\n|\r|\n")
-
-
 def _text(lines: Sequence[str]) -> bytes:
     return "".join(f"{line}\n" for line in (str(VERSION), str(len(lines)), *lines)).encode()
 
@@ -105,7 +102,7 @@ def _read_lines(files: Files, path: Path, columns: int) -> list[list[str]]:
     except UnicodeDecodeError as error:
         raise CorruptCheckpointError(f"{path}: {error}") from error
     # Lines as Java has them: str.splitlines knows further ends of lines, such as a vertical tab.
-    lines = LINE_END.split(text.removesuffix("\n")) if text else []
+    lines = [line.removesuffix("\n") for line in io.StringIO(text, newline=None)]
     if not lines:
         return []
     if lines[0].strip() != str(VERSION):
