@@ -84,6 +84,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "try a cluster: loss, duplicates, order, aborted transactions, latency",
     ),
     "health": ("odradek.client.commands.health:health", "check that a broker serves"),
+    "doctor": (
+        "odradek.client.commands.doctor.command:doctor",
+        "find out why a client does not work: name, port, TLS, login, advertised addresses, topic, group",
+    ),
     "storage": ("odradek.storage.subcommands:storage", "log directories: format, info, check, repair, explain, adopt"),
     "dump-log": ("odradek.storage.dump.command:dump_log", "print the files of a log directory, report damage"),
     "audit": ("odradek.pipeline.audit.command:audit", "check log directories: damage, indexes, groups and their lag"),

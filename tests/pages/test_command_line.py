@@ -93,6 +93,7 @@ def test_the_commands_for_topics_groups_and_settings(reader: Reader) -> None:
     console(reader, "odradek groups", 0)
     for number in range(3):
         console(reader, "odradek configs", number)
+    console(reader, "odradek doctor")
     for heading in ("odradek client-metrics", "odradek acls", "odradek get-offsets", "odradek log-dirs"):
         console(reader, heading)
     described = only_block(PAGE, "odradek delete-records", "console").dialogue()

@@ -48,7 +48,7 @@ def test_the_commands_of_troubleshooting(reader: Reader, broker: OurBroker) -> N
     assert "billing" in group
     assert "one" in first
     here = ("HOST:PORT", broker.bootstrap_servers)
-    reader.run_of(TROUBLESHOOTING, "odradek health --bootstrap-server HOST:PORT", here)
+    assert "0 errors, 0 warnings" in reader.run_of(TROUBLESHOOTING, "odradek doctor HOST:PORT", here)
     reader.run_of(TROUBLESHOOTING, "odradek transactions find-hanging --broker-id 1")
     assert "orders" in reader.run_of(TROUBLESHOOTING, "odradek storage explain DIRECTORY", ("DIRECTORY", "data"))
     logger = "odradek configs --alter --broker-logger ID --add-config root=DEBUG"

@@ -110,6 +110,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "odradek transactions": [f"{COMMANDS}that_move_offsets"],
         "odradek configs": [f"{COMMANDS}for_topics_groups_and_settings"] * 3,
         "odradek client-metrics": [f"{COMMANDS}for_topics_groups_and_settings"],
+        "odradek doctor": [f"{COMMANDS}for_topics_groups_and_settings"],
         "odradek acls": [f"{COMMANDS}for_topics_groups_and_settings"],
         "odradek delegation-tokens": [f"{COMMANDS}with_a_login"],
         "odradek get-offsets": [f"{COMMANDS}for_topics_groups_and_settings"],

@@ -92,7 +92,7 @@ class Standalone(Role):
         )
 
     def register(self, log_dirs: LogDirectories, now_ms: int) -> None:
-        """Registers, elects, and creates the offsets topic, which is ready before the first group."""
+        """Registers, elects, and creates the offsets topic, so that it is ready before the first group."""
         metadata = self._metadata
         self._lifecycle.start(
             self._advertised(),
@@ -102,7 +102,14 @@ class Standalone(Role):
             cordoned=log_dirs.cordoned_ids,
             lies_in=log_dirs.replicas(LocalReplicas(metadata.image, metadata.node_id).topic_id),
         )
-        self._topic_creator.ensure(OFFSETS_TOPIC, now_ms)
+        try:
+            self._topic_creator.ensure(OFFSETS_TOPIC, now_ms)
+        except KafkaError:  # as at Kafka, the broker serves what needs no group, and FindCoordinator tries again
+            logger.warning(
+                "Consumer groups can't begin until %s can be created. This broker is alone: set %s to 1",
+                OFFSETS_TOPIC,
+                "offsets.topic.replication.factor",
+            )
 
     def _advertised(self) -> Sequence[Endpoint]:
         """The addresses for clients: of the dynamic ``advertised.listeners``, if one is set and still fits."""
