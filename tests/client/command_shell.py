@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from odradek.__main__ import COMMANDS
+from odradek.__main__ import COMMANDS, run_command
 
 WAIT_S = 60.0
 
@@ -27,6 +27,13 @@ class Shell:
         module, _, function = COMMANDS[command][0].partition(":")
         self._capture.readouterr()
         code = getattr(import_module(module), function)(["--bootstrap-server", self.bootstrap, *arguments])
+        out, err = self._capture.readouterr()
+        return code, out.decode(), err.decode()
+
+    def run_words(self, *words: str) -> tuple[int, str, str]:
+        """As :meth:`run`, with the broker's address at the end: a word follows the command."""
+        self._capture.readouterr()
+        code = run_command([*words, "--bootstrap-server", self.bootstrap])
         out, err = self._capture.readouterr()
         return code, out.decode(), err.decode()
 

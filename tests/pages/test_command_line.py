@@ -94,6 +94,9 @@ def test_the_commands_for_topics_groups_and_settings(reader: Reader) -> None:
     for number in range(3):
         console(reader, "odradek configs", number)
     console(reader, "odradek doctor")
+    [file, _] = blocks(PAGE, "Topics as a file")
+    (reader.directory / "topics.yaml").write_text(file.text)
+    console(reader, "Topics as a file", 1)
     for heading in ("odradek client-metrics", "odradek acls", "odradek get-offsets", "odradek log-dirs"):
         console(reader, heading)
     described = only_block(PAGE, "odradek delete-records", "console").dialogue()

@@ -102,6 +102,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     "docs/commands.md": {
         "Listeners with TLS or SASL": [f"{COMMANDS}with_a_login"],
         "odradek topics": [f"{COMMANDS}for_topics_groups_and_settings"],
+        "Topics as a file": [f"{COMMANDS}for_topics_groups_and_settings"] * 2,
         "odradek produce": [f"{COMMANDS}for_topics_groups_and_settings"],
         "odradek consume": [f"{COMMANDS}for_topics_groups_and_settings"],
         "odradek groups": [f"{COMMANDS}for_topics_groups_and_settings", f"{COMMANDS}that_move_offsets"],

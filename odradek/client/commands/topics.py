@@ -1,4 +1,4 @@
-"""``odradek topics``: what ``kafka-topics.sh`` does, with its flags and output."""
+"""``odradek topics``: what ``kafka-topics.sh`` does, with its flags and output. ``topics_file`` is topics as a file."""
 
 from __future__ import annotations
 
@@ -137,7 +137,8 @@ class TopicOptions:
 @click.command(
     cls=KafkaCommand,
     refused=REFUSED,
-    help="Create, delete, describe, list or change topics.",
+    help="Create, delete, describe, list or change topics. 'topics apply FILE' makes them as a file says, "
+    "'topics export' prints that file.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @takes(TopicOptions)
@@ -387,4 +388,8 @@ ACTIONS = {
 
 def topics(arguments: list[str]) -> int:
     """Entry point: takes the arguments after ``odradek topics``, returns the exit code."""
+    if arguments[:1] in (["apply"], ["export"]):
+        from .topics_file.command import topics_file
+
+        return topics_file(arguments[0], arguments[1:])
     return main(command, "topics", arguments)

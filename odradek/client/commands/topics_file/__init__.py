@@ -1,0 +1,1 @@
+"""``odradek topics apply`` and ``odradek topics export``: the topics of a cluster as a file."""
