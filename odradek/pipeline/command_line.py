@@ -86,6 +86,20 @@ def time_ms(text: str) -> int:
     return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
+def share(text: str) -> int:
+    """Parses a share in percent, with or without the sign. Returns of how many parts one is the share: 100 for 1%.
+
+    Raises ArgumentTypeError.
+    """
+    try:
+        percent = float(text.strip().removesuffix("%"))
+    except ValueError:
+        percent = 0.0
+    if not 0 < percent <= 100:
+        raise argparse.ArgumentTypeError(f"'{text}' must be a share such as 1%, above 0 and up to 100")
+    return max(round(100 / percent), 1)
+
+
 def parse_size(name: str, text: str) -> int:
     """Parses a number of bytes, with or without a unit (128m, 1gb). Raises ValueError."""
     unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(text.strip().lower().removesuffix("b")[-1:], 1)

@@ -83,6 +83,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     "docs/audit.md": {
         "Audit": [f"{JOBS}the_page_about_audits"] * 2,
         "Several directories": [f"{JOBS}an_audit_of_several_directories"],
+        "Audits every hour": [f"{JOBS}an_audit_every_hour"],
         "The tables": [f"{JOBS}the_page_about_audits"],
         "The records themselves": [f"{JOBS}the_programs_for_spark"],
     },

@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 
+from odradek.pipeline.engine.job import Tell
 from support.eventually import eventually
 
 TESTS = Path(__file__).parents[1]
@@ -25,8 +26,24 @@ def fail_at_three(number: int) -> int:
     return number
 
 
-def die(_: object) -> None:
-    os._exit(9)
+def die_at_three(number: int) -> int:
+    if number == 3:
+        os._exit(9)
+    return number
+
+
+def die_once_at_three(place: tuple[Path, int]) -> int:
+    directory, number = place
+    if number == 3 and not (directory / "died").exists():
+        (directory / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def tell_and_die_once_at_three(place: tuple[Path, int], tell: Tell) -> int:
+    """Tells of 100 bytes, at once."""
+    tell(f"t-{place[1]}", 100)
+    return die_once_at_three(place)
 
 
 def meet(place: tuple[Path, int, int]) -> int:

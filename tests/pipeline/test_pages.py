@@ -95,6 +95,18 @@ def test_the_page_about_audits(directory: Path, tmp_path: Path, s3_server: None)
     assert list((tmp_path / "export").glob("topic=orders/date=*/*.parquet"))
 
 
+def test_an_audit_every_hour(directory: Path, tmp_path: Path) -> None:
+    """The command of the page, and the lines for cron and systemd, which have the same arguments."""
+    (command,) = jobs(only_block("docs/audit.md", "Audits every hour", INDENTED))
+    examples = "".join(block.text for block in blocks("docs/audit.md", "Audits every hour"))
+    assert examples.count(f"{command} --output /var/lib/odradek/audit") == 2
+    places = ((PLACE, directory), ("/var/lib/odradek", tmp_path))
+    for _ in range(2):
+        said = run(command, tmp_path, *places)
+    assert "billing" in said
+    assert (tmp_path / "audit-state" / "run.json").is_file()
+
+
 def check_the_tables(here: Path, directory: Path) -> None:
     """The commands about the tables; the first needs JSON lines and a finding."""
     program_or_skip("jq", "jq")

@@ -31,6 +31,12 @@ DIRECTORY_CHECKS: dict[str, Check] = {
         "partition.metadata has another topic id than the metadata: the directory belongs to a deleted topic.",
         "Move the directory away while the broker is stopped.",
     ),
+    "closed-segment-changed": Check(
+        Severity.WARNING,
+        "A closed segment has other bytes than at the last audit with this `--state`, although Kafka changes none: its "
+        "topic is not compacted, and no later leader epoch explains it. Reported once.",
+        "Compare the segment with other replicas, and look at what else writes to the volume.",
+    ),
     "leader-epoch-checkpoint-invalid": Check(
         Severity.ERROR,
         "Epochs in leader-epoch-checkpoint do not rise: followers may truncate wrongly.",

@@ -7,24 +7,29 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.command_arguments import add_arguments, argument, parse
 
-from ..command_line import interruptible, path_on_disk, time_ms
+from ..command_line import interruptible, path_on_disk, share, time_ms
 from ..directories.file_access import check_reachable, path_of
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL, SPARK
-from ..engine.job import EngineError, Progress
+from ..engine.job import EngineError
 
 if TYPE_CHECKING:
     from .findings import Finding
+    from .progress import AuditProgress
     from .result import AuditResult
+    from .state_options import StateOptions
 
 NOT_DONE = 3
 """Exit code if the audit failed; otherwise 0, 1 (warnings) or 2 (errors)."""
 
 FAIL_ON = ("warning", "error", "never")
+TERMINAL_S = 0.2
+"""Seconds between two updates of the progress on a terminal."""
 WIDTH_OF_A_FILE = 200
 """The width in columns of the summary's tables if the output is not a terminal. A path then stays on one line."""
 
@@ -73,6 +78,17 @@ class AuditArguments(NamedTuple):
     at: int | None = argument("--at", type=time_ms, metavar="TIME", help="show groups and lag as of this moment")
     fail_on: str = argument(
         "--fail-on", choices=FAIL_ON, default="warning", help="the lowest severity that changes the exit code"
+    )
+    state: str | None = argument(
+        "--state",
+        metavar="DIR",
+        help="keep the sums of closed segments in this folder (or under this URL), and read only what is new",
+    )
+    scrub: int | None = argument(
+        "--scrub",
+        type=share,
+        metavar="PERCENT",
+        help="with --state: read this share of the known segments again, such as 1%%, so that 100 runs read all",
     )
     ignore: list[str] = argument(
         "--ignore", action="append", default=[], metavar="FINDING", help="do not report this finding; may be repeated"
@@ -139,6 +155,7 @@ def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:
             at_ms=options.at,
             level=options.level,
             ignored=options.ignore,
+            state=_state(options),
             progress=progress,
         )
         if options.output is None:
@@ -157,16 +174,30 @@ def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:
                 raise
 
 
+def _state(options: AuditArguments) -> "StateOptions | None":
+    """The state of `--state`; None without it. Raises LogDirectoryError, OSError."""
+    if options.state is None:
+        if options.scrub is not None:
+            raise LogDirectoryError("--scrub needs --state: without it all segments are read")
+        return None
+    from .state_run import begin_run
+
+    [root] = _directories([options.state])
+    return begin_run(root, options.scrub or 0)
+
+
 @contextmanager
-def _progress() -> Iterator[Progress | None]:
-    """Shows the progress on a terminal. Without a terminal rich is not imported."""
+def _progress() -> Iterator["AuditProgress"]:
+    """Shows the progress on a terminal; without one, prints a line each minute on standard error, without rich."""
+    from .progress import AuditProgress
+
     if not sys.stdout.isatty():
-        yield None
+        yield AuditProgress(lambda line: print(f"odradek audit: {line}", file=sys.stderr, flush=True), monotonic)
         return
     from rich.console import Console
 
     with Console(markup=False).status("auditing …") as status:
-        yield lambda done, total: status.update(f"auditing … {done} of {total} partitions")
+        yield AuditProgress(lambda line: status.update(f"auditing … {line}"), monotonic, TERMINAL_S)
 
 
 def _print_result(result: "AuditResult", written: Sequence[Path]) -> None:

@@ -4,21 +4,25 @@ Never writes to log directories and takes no lock: it reads a running broker's f
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.meta_properties import read_meta_properties, read_partition_metadata
+from odradek.storage.files.regular_files import fault_text
 
 from ..directories.file_access import PathFiles
 from ..engine.engines import run_tasks
 from ..engine.job import Job
 from .assignment import confirmed
 from .findings import Finding
-from .plan import AuditOptions, plan_audit
-from .portions import PORTION_REPLICAS, Portion, audit_portion, portions_of
+from .plan import AuditOptions, Plan, plan_audit
+from .portions import PORTION_REPLICAS, Portion, PortionReport, audit_portion, portions_of, size_of
+from .progress import AuditProgress
 from .result import AuditResult
+from .state_options import StateOptions
+from .state_run import end_run
 from .tasks import GROUP_TOPICS, RECORDS, AuditTask, PartitionReport, sum_of_days
 
 _SKEW_PARTITIONS, _SKEW_BYTES = 3, 1 << 20
@@ -34,29 +38,24 @@ def audit_directories(
     level: str = RECORDS,
     ignored: Collection[str] = (),
     tables: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    state: StateOptions | None = None,
+    progress: AuditProgress | None = None,
     portion_replicas: int = PORTION_REPLICAS,
 ) -> AuditResult:
     """Audits log directories.
 
     `now_ms`: the clock; by default the last use of each directory. `at_ms`: shows groups as of this moment. `level`:
     one of LEVELS. `ignored`: names of findings to leave out. `tables`: a run's directory (report/table_files.py),
-    where workers write their rows. `progress` is called with (finished replicas, all replicas).
+    where workers write their rows. `state`: where the sums of closed segments are read and kept. `progress` hears of
+    finished replicas and of bytes.
     `portion_replicas`: as for `portions_of`. Raises LogDirectoryError, EngineError, OSError.
     """
-    plan = plan_audit(directories, AuditOptions(topics, now_ms, at_ms, level))
+    plan = plan_audit(directories, AuditOptions(topics, now_ms, at_ms, level, state))
     portions = portions_of(plan.tasks, tables, frozenset(ignored), portion_replicas)
     result = AuditResult(stops=plan.stops, portions=len(portions))
-    job = Job(
-        portions,
-        audit_portion,
-        "odradek audit",
-        place=_place,
-        sizes=[portion.work for portion in portions],
-        weights=[len(portion.tasks) for portion in portions],
-        progress=progress,
-    )
-    reports = list(run_tasks(engine, job))
+    if progress is not None:
+        progress.begin(sum(map(size_of, plan.tasks)))
+    reports = list(run_tasks(engine, _job(portions, progress)))
     result.partitions = [report for found in reports for report in found.partitions]
     result.volume = sum_of_days(day for found in reports for day in found.volume)
     whole = plan.findings
@@ -65,27 +64,64 @@ def audit_directories(
     if len(directories) > 1:
         whole += _compared(plan.tasks, result.partitions, engine)
     whole += _skewed(result.partitions)
-    if any(task.replica.topic in GROUP_TOPICS for task in plan.tasks):
-        from .groups.audit import audit_groups  # imported here: a third of a small audit's imports
-
-        groups = audit_groups(result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms)
-        result.groups, result.growth, result.shares = groups.rows, groups.growth, groups.shares
-        found = groups.findings
-        if any(task.is_live for task in plan.tasks):
-            from .groups.recheck import confirmed as confirmed_groups
-
-            found = confirmed_groups(
-                found, result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms
-            )
-        whole += found
+    whole += _audited_groups(plan, result, engine, now_ms, at_ms)
     result.overall_findings = [finding for finding in whole if finding.name not in ignored]
     result.findings = [finding for report in result.partitions for finding in report.findings]
     result.findings += result.overall_findings
+    result.readings = [report.reading for report in result.partitions if report.reading is not None]
+    result.notes += [note for reading in result.readings for note in reading.notes]
+    if state is not None:
+        _end_run(state, plan, () if topics else directories, result)
     return result
+
+
+def _job(portions: Sequence[Portion], progress: AuditProgress | None) -> Job[Portion, PortionReport]:
+    return Job(
+        portions,
+        audit_portion,
+        "odradek audit",
+        place=_place,
+        sizes=[portion.work for portion in portions],
+        weights=[len(portion.tasks) for portion in portions],
+        label=_label,
+        progress=None if progress is None else progress.finished,
+        tell=None if progress is None else progress.tell,
+    )
+
+
+def _audited_groups(
+    plan: Plan, result: AuditResult, engine: str, now_ms: int | None, at_ms: int | None
+) -> list[Finding]:
+    """Adds the groups to the result. Returns the findings about them."""
+    if not any(task.replica.topic in GROUP_TOPICS for task in plan.tasks):
+        return []
+    from .groups.audit import audit_groups  # imported here: a third of a small audit's imports
+
+    groups = audit_groups(result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms)
+    result.groups, result.growth, result.shares = groups.rows, groups.growth, groups.shares
+    if not any(task.is_live for task in plan.tasks):
+        return groups.findings
+    from .groups.recheck import confirmed as confirmed_groups
+
+    return confirmed_groups(
+        groups.findings, result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms
+    )
+
+
+def _end_run(state: StateOptions, plan: Plan, directories: Sequence[Path], result: AuditResult) -> None:
+    """Counts the run. `directories`: those that were audited whole. A fault is a note: the results are complete."""
+    try:
+        end_run(state, directories, [task.replica for task in plan.tasks])
+    except OSError as error:
+        result.notes.append(f"the state {state.root} can't be written: {fault_text(error)}")
 
 
 def _place(portion: Portion) -> Path:
     return portion.directory
+
+
+def _label(portion: Portion) -> str:
+    return portion.label
 
 
 def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], engine: str) -> list[Finding]:

@@ -8,12 +8,13 @@ librdkafka's ``consistent_random``, the CRC-32 of the key.
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from odradek.protocol.java.murmur2 import partition_for_key
 
 from ..decode.spans import Bytes, Fields, Int64s
+from .sums import PlacedKey
 
 MOST_KEYS = 40
 """By chance they belong to one other partition with a probability below 10^-11."""
@@ -38,14 +39,16 @@ _PARTITIONERS: dict[str, Callable[[bytes, int], int]] = {"Java": partition_for_k
 class KeyPlacement:
     """The check of one partition."""
 
-    __slots__ = ("_count", "_keys", "_looked_at", "_own", "_places")
+    __slots__ = ("_count", "_keys", "_own", "_places", "looked_at", "placed")
 
     def __init__(self, own: int, count: int) -> None:
         """``own``: the index of the partition. ``count``: the number of partitions of its topic, 0 if unknown."""
+        self.placed: list[PlacedKey] = []
+        """The different keys, in order."""
         self._own = own
         self._count = count
         self._keys: set[bytes] = set()
-        self._looked_at = 0
+        self.looked_at = 0
         self._places: dict[str, int] = dict.fromkeys(_PARTITIONERS, -1)
         """The other partition of all keys so far, by partitioner; -1 before the first one."""
 
@@ -53,14 +56,36 @@ class KeyPlacement:
         """Looks at the keys of some rows until the answer is known: for most partitions after a few."""
         if self._count < 2:
             return
-        for row in rows[: _LOOKED_AT - self._looked_at].tolist():
-            if not self._places or len(self._keys) >= MOST_KEYS:
+        for row in rows[: _LOOKED_AT - self.looked_at].tolist():
+            if self.is_decided:
                 return
-            self._looked_at += 1
+            self.looked_at += 1
             key = payload[keys.bounds[2 * row] : keys.bounds[2 * row + 1]].tobytes()
             if key and key not in self._keys:  # librdkafka spreads empty keys
-                self._keys.add(key)
-                self._place(key)
+                self._add(key)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether further keys change nothing."""
+        return self._count < 2 or not self._places or len(self._keys) >= MOST_KEYS or self.looked_at >= _LOOKED_AT
+
+    def take(self, placed: Sequence[PlacedKey], looked_at: int) -> None:
+        """Looks at the keys of a part of the log that another check has looked at: its `placed` and `looked_at`."""
+        if self.is_decided:
+            return
+        before = self.looked_at
+        for number, key in placed:
+            if self.is_decided or before + number > _LOOKED_AT:
+                break
+            self.looked_at = before + number
+            if key not in self._keys:
+                self._add(key)
+        self.looked_at = min(before + looked_at, _LOOKED_AT)
+
+    def _add(self, key: bytes) -> None:
+        self._keys.add(key)
+        self.placed.append(PlacedKey(self.looked_at, key))
+        self._place(key)
 
     def _place(self, key: bytes) -> None:
         for name in list(self._places):

@@ -45,43 +45,50 @@ def hash_keys(payload: Bytes, keys: Fields, rows: Int64s) -> Hashes:
 
 
 @compiled
-def _count(hashes: Hashes, buckets: NDArray[numpy.int32], bits: NDArray[numpy.uint8]) -> int:
-    """Counts each hash in two rows of buckets and sets its bit. Returns the maximum of the smaller counts."""
-    most = 0
+def _count(hashes: Hashes, buckets: NDArray[numpy.int32], bits: NDArray[numpy.uint8]) -> None:
+    """Counts each hash in two rows of buckets and sets its bit."""
     for value in hashes:
-        first, second = value & 0xFFFF, (value >> 16) & 0xFFFF
-        buckets[0, first] += 1
-        buckets[1, second] += 1
-        most = max(most, min(buckets[0, first], buckets[1, second]))
+        buckets[0, value & 0xFFFF] += 1
+        buckets[1, (value >> 16) & 0xFFFF] += 1
         bits[(value >> 32) & 0xFFFFF] = 1
-    return most
 
 
 class KeyCounts:
     """Estimates the number of different keys, and an upper bound of the records of the most frequent key.
 
-    Source: linear counting (Whang 1990), count-min sketch (Cormode 2005).
+    The counts of two parts of a log add up to those of the whole. Source: linear counting (Whang 1990), count-min
+    sketch (Cormode 2005).
     """
 
-    __slots__ = ("_bits", "_buckets", "most", "records")
+    __slots__ = ("bits", "buckets", "records")
 
     def __init__(self) -> None:
-        self._buckets = numpy.zeros((2, _BUCKETS), numpy.int32)
-        self._bits = numpy.zeros(_BITS, numpy.uint8)
+        self.buckets = numpy.zeros((2, _BUCKETS), numpy.int32)
+        self.bits = numpy.zeros(_BITS, numpy.uint8)
         self.records = 0
-        self.most = 0
 
     def add(self, hashes: Hashes) -> None:
         """Counts keys."""
-        if not len(hashes):
-            return
-        self.records += len(hashes)
-        self.most = max(self.most, int(_count(hashes, self._buckets, self._bits)))
+        if len(hashes):
+            self.records += len(hashes)
+            _count(hashes, self.buckets, self.bits)
+
+    def merge(self, records: int, buckets: NDArray[numpy.int32], bits: NDArray[numpy.uint8]) -> None:
+        """Adds the counts of another part of the log."""
+        if records:
+            self.records += records
+            self.buckets += buckets
+            self.bits |= bits
+
+    @property
+    def most(self) -> int:
+        """No key has more records than this."""
+        return int(self.buckets.max(axis=1).min())
 
     @property
     def distinct(self) -> int:
         """The estimated number of different keys; good up to some millions."""
-        empty = max(_BITS - int(self._bits.sum()), 1)
+        empty = max(_BITS - int(self.bits.sum()), 1)
         return min(round(-_BITS * float(numpy.log(empty / _BITS))), self.records)
 
 
@@ -113,6 +120,22 @@ def _put(hashes: Hashes, mask: int, slots: Hashes, seen: Flags, counts: Int64s, 
     return len(hashes)
 
 
+@compiled
+def _has_any(hashes: Hashes, mask: int, slots: Hashes) -> bool:
+    """Whether one of the hashes that pass the mask is in the slots."""
+    for value in hashes:
+        if value == 0:
+            value = 1
+        if (value >> 40) & mask:
+            continue
+        slot = value & (len(slots) - 1)
+        while slots[slot] != 0:
+            if slots[slot] == value:
+                return True
+            slot = (slot + 1) & (len(slots) - 1)
+    return False
+
+
 class KeySet:
     """A set of keys. `share`: 1 if it holds all keys, 2 if it holds the keys in half of the hash range, …"""
 
@@ -131,6 +154,10 @@ class KeySet:
         while (row := int(_put(hashes, self.share - 1, self._slots, seen, self._counts, row))) < len(hashes):
             self._grow()
         return numpy.flatnonzero(seen)
+
+    def has_any(self, hashes: Hashes) -> bool:
+        """Whether the set has one of the keys."""
+        return bool(len(hashes)) and bool(_has_any(hashes, self.share - 1, self._slots))
 
     def _grow(self) -> None:
         kept = self._slots[self._slots != 0]

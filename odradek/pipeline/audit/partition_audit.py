@@ -7,6 +7,7 @@ Source: catalogue_log.py and catalogue_directory.py name the checks.
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,11 +26,14 @@ from ..decode.damage import Damage, DamageKind
 from ..decode.segment_chunks import read_chunks
 from ..directories.file_access import is_local, modified_ms
 from ..directories.segment_files import SegmentFile, indexed_positions
+from ..engine.job import Tell, untold
 from .batch_checks import BatchChecks
 from .chunk_batches import ChunkBatches
 from .index_checks import OffsetIndexCheck, TimeIndexCheck
+from .known_segments import KnownSegments
 from .living import audit_living
 from .producer_checks import ProducerChecks
+from .recording import SegmentRecording
 from .state_checks import (
     SegmentSummary,
     check_checkpoints,
@@ -37,6 +41,8 @@ from .state_checks import (
     check_retention,
     check_topic_id,
 )
+from .state_options import ReadingCounts
+from .sums import SegmentSums
 from .tasks import AuditTask, PartitionReport
 from .transaction_checks import TransactionChecks
 from .whole_files import read_whole
@@ -51,19 +57,27 @@ READ_AHEAD_BYTES = 64 << 20
 """Logs of at least this size are read ahead on threads, if only headers are read."""
 
 
-def audit_partition(task: AuditTask, read_ahead_bytes: int = READ_AHEAD_BYTES) -> PartitionReport:
+def audit_partition(
+    task: AuditTask, read_ahead_bytes: int = READ_AHEAD_BYTES, *, tell: Tell = untold
+) -> PartitionReport:
     """Audits one replica as it is now. Raises OSError for errors that do not concern one file.
 
-    `read_ahead_bytes`: the size from which a log is read ahead on threads.
+    `read_ahead_bytes`: the size from which a log is read ahead on threads. `tell`: hears of the bytes that are done.
     """
-    return audit_living(task, partial(_audit_once, read_ahead_bytes=read_ahead_bytes))
+    known = KnownSegments(task)
+    report = audit_living(task, partial(_audit_once, known=known, read_ahead_bytes=read_ahead_bytes, tell=tell))
+    if report.is_known:
+        known.save()
+    report.reading = replace(report.reading or ReadingCounts(), notes=known.notes)
+    return report
 
 
-def _audit_once(task: AuditTask, read_ahead_bytes: int) -> PartitionReport:
+def _audit_once(task: AuditTask, known: KnownSegments, read_ahead_bytes: int, tell: Tell) -> PartitionReport:
     """Audits the files that the task names. Raises FileNotFoundError if one was removed."""
     replica = task.replica
+    known.begin(task)
     report = PartitionReport(str(task.directory), replica.topic, replica.partition)
-    audit = _PartitionAudit(task, report)
+    audit = _PartitionAudit(task, report, known, tell)
     with closing(audit.segments(read_ahead_bytes)) as segments:
         for segment, items in segments:
             audit.read_segment(segment, items, is_active=segment is replica.segments[-1])
@@ -74,9 +88,12 @@ def _audit_once(task: AuditTask, read_ahead_bytes: int) -> PartitionReport:
 class _PartitionAudit:
     """The audit of one replica: the state that passes from segment to segment."""
 
-    def __init__(self, task: AuditTask, report: PartitionReport) -> None:
+    def __init__(self, task: AuditTask, report: PartitionReport, known: KnownSegments, tell: Tell) -> None:
         self.task = task
         self.report = report
+        self.known = known
+        self.tell = partial(tell, task.replica.name)
+        self.reading = report.reading = ReadingCounts()
         segments = task.replica.segments
         self.groups = _group_records(task)
         self.batches = BatchChecks(task, report)
@@ -100,7 +117,8 @@ class _PartitionAudit:
     ) -> Generator[tuple[SegmentFile, Iterator[CheckedHeaders | Damage]], None, None]:
         """Each segment with its batches. If only headers are read and the log is large, reads ahead on threads."""
         segments = self.task.replica.segments
-        if self.records is None and self.report.size >= read_ahead_bytes and is_local(self.task.directory):
+        is_large = self.report.size >= read_ahead_bytes and is_local(self.task.directory)
+        if self.records is None and is_large and not self.known.known:
             from ..decode.read_ahead import read_ahead  # imports threading, which most audits don't need
 
             yield from read_ahead(segments, self._checked)
@@ -115,11 +133,75 @@ class _PartitionAudit:
             detail = f"it begins at {segment.base_offset}, the previous segment ends at {before}"
             self.report.add("segment-overlap", segment.path, detail, position=0, offset=segment.base_offset)
         self.producers.check_snapshot_at(segment.base_offset, self.report.log_start_offset)
+        known = None if is_active else self.known.known_sums(segment)
+        if known is not None and self._accepts(known):
+            self._take(segment, known)
+            return
+        self.reading.bytes_read += segment.size
+        recording = SegmentRecording(self.report) if self.known.is_used and not is_active else None
+        self._begin(recording)
+        segment, first, largest = self._read_items(segment, items, recording, is_active=is_active)
+        records = None if self.records is None else self.records.end()
+        if recording is not None:
+            self.known.keep(segment, recording.end(segment, (first, largest), records), self.report)
+        if segment.is_file:
+            self.summaries.append(SegmentSummary(segment, first, largest, modified_ms(segment.path)))
+
+    def _begin(self, recording: SegmentRecording | None) -> None:
+        """Begins a segment in every check."""
+        self.batches.begin(None if recording is None else recording.batches)
+        self.transactions.begin(None if recording is None else recording.transactions)
+        self.producers.begin(None if recording is None else recording.producers)
+        if self.records is not None:
+            self.records.begin(is_kept=recording is not None)
+
+    def _accepts(self, sums: SegmentSums) -> bool:
+        """Whether the checks can take the sums instead of the segment's bytes."""
+        return (
+            self.batches.accepts(sums.batches)
+            and self.transactions.accepts(sums.transactions)
+            and self.producers.accepts(sums.producers, self.batches.gaps_up_to(sums.batches))
+            and (
+                self.records is None or (sums.records is not None and self.records.accepts(sums.records, sums.batches))
+            )
+        )
+
+    def _take(self, segment: SegmentFile, sums: SegmentSums) -> None:
+        """Takes the sums, and repeats the findings of the segment."""
+        file = str(segment.path)
+        self.reading.bytes_known += segment.size
+        self.tell(segment.size)
+        self.batches.take(sums.batches, file)
+        self.transactions.take(sums.transactions, file)
+        self.producers.take(sums.producers, self.batches.gaps_before)
+        if self.records is not None and sums.records is not None:
+            self.records.take(sums.records)
+        for name, other, detail, position, offset in sums.found:
+            self.report.add(name, segment.path.with_name(other), detail, position=position, offset=offset)
+        times = (sums.first_timestamp, sums.largest_timestamp, modified_ms(segment.path))
+        self.summaries.append(SegmentSummary(segment, *times))
+        self.known.keep_known(sums)
+
+    def _read_items(
+        self,
+        segment: SegmentFile,
+        items: Iterator[CheckedHeaders | Damage],
+        recording: SegmentRecording | None,
+        *,
+        is_active: bool,
+    ) -> tuple[SegmentFile, int, int]:
+        """Reads the batches, and compares the indexes.
+
+        Returns the segment without zeros at its end, the timestamp of the first batch, and the largest one.
+        """
         offset_index = self._offset_index(segment)
         time_index = self._time_index(segment)
         lost: list[tuple[int, int]] = []
         first_timestamp = largest_timestamp = -1
         for item in items:
+            if recording is not None:
+                recording.digest.read(item)
+            self.tell(item.size if isinstance(item, Damage) else int(item.headers.disk_sizes.sum()))
             if isinstance(item, Damage):
                 if item.kind is DamageKind.ZEROS and is_active:
                     segment = segment._replace(size=item.position)
@@ -143,9 +225,7 @@ class _PartitionAudit:
         if time_index is not None:
             time_index.close(lost, is_settled=is_settled, is_active=is_active)
         self.transactions.check_index(segment, is_settled=is_settled and not lost)
-        if segment.is_file:
-            times = (first_timestamp, largest_timestamp, modified_ms(segment.path))
-            self.summaries.append(SegmentSummary(segment, *times))
+        return segment, first_timestamp, largest_timestamp
 
     def _checked(self, segment: SegmentFile) -> Iterator[CheckedHeaders | Damage]:
         """Chunks of the segment's batches, and the damage between them.
@@ -165,7 +245,7 @@ class _PartitionAudit:
         batches = ChunkBatches(segment, found, self.report)
         self.batches.read(batches)
         self.transactions.read(batches)
-        self.producers.read(batches, self.batches.gap_numbers)
+        self.producers.read(batches, self.batches.gap_numbers, self.batches.gaps_before)
         if self.records is not None:
             assert isinstance(found.headers, BatchTable)
             self.records.read(batches, found.headers)

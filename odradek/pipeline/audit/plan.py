@@ -30,6 +30,7 @@ from .policy import topic_policy
 from .result import DirectoryStop
 from .root_checkpoints import read_root_offsets
 from .start_checks import start_findings
+from .state_options import StateOptions
 from .tasks import RECORDS, AuditTask
 
 _NAMED_ELSEWHERE = (*ROOT_CHECKPOINTS, META_PROPERTIES)
@@ -48,6 +49,7 @@ class AuditOptions:
     now_ms: int | None = None
     at_ms: int | None = None
     level: str = RECORDS
+    state: StateOptions | None = None
 
 
 @dataclass(slots=True)
@@ -130,6 +132,7 @@ class _Directory:
                     options.level,
                     0 if topic is None else len(topic.brokers),
                     self.is_live,
+                    options.state,
                 )
             )
         entries = sorted(list_directory(self.directory))

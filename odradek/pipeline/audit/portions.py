@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..directories.file_access import is_local
-from ..engine.job import TaskError, task_error, writing
+from ..engine.job import TaskError, Tell, task_error, untold, writing
 from .causes import folded
 from .findings import first_of_each_name
 from .partition_audit import audit_partition
@@ -26,6 +26,8 @@ MOST_PORTIONS = 1024
 BATCHES_ARE_LIGHTER = 32
 """An audit of batches alone takes 1/32 of the time of one that reads records: it checks 3 GB a second with any codec.
 A pool of processes therefore pays off from 2 GiB on."""
+
+REPLICA_BYTES, SEGMENT_BYTES = 256 << 10, 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,12 @@ class Portion:
         """The sum of the tasks' `work_of`."""
         return sum(map(work_of, self.tasks))
 
+    @property
+    def label(self) -> str:
+        """The first replica's path, and how many more there are."""
+        more = len(self.tasks) - 1
+        return f"{self.tasks[0].replica.path}" + (f" and {more} more" if more else "")
+
 
 @dataclass(slots=True)
 class PortionReport:
@@ -65,10 +73,12 @@ def size_of(task: AuditTask) -> int:
 def work_of(task: AuditTask) -> int:
     """The work for a replica, in bytes of log whose records are read in the same time.
 
-    Batches alone are checked BATCHES_ARE_LIGHTER times as fast as records, except in object storage.
+    Batches alone are checked BATCHES_ARE_LIGHTER times as fast as records, except in object storage. To open and
+    compare the files of a segment takes as long as to read SEGMENT_BYTES, those of a replica REPLICA_BYTES.
     """
     is_light = not task.reads_records and is_local(task.directory)
-    return size_of(task) // BATCHES_ARE_LIGHTER if is_light else size_of(task)
+    size = size_of(task) // BATCHES_ARE_LIGHTER if is_light else size_of(task)
+    return size + REPLICA_BYTES + SEGMENT_BYTES * len(task.replica.segments)
 
 
 def portions_of(
@@ -95,14 +105,14 @@ def portions_of(
     return [Portion(number, tuple(found), tables, ignored) for number, found in enumerate(packed)]
 
 
-def audit_portion(portion: Portion) -> PortionReport:
+def audit_portion(portion: Portion, tell: Tell = untold) -> PortionReport:
     """Audits the replicas and writes their rows. Raises TaskError, which names the replica; OSError for the output."""
     if portion.tables is not None and not portion.tables.is_dir():
         raise TaskError(_why_out_of_reach(portion.tables.parent))
     found = PortionReport()
     for task in portion.tasks:
         with _named(task.replica.path):
-            report = audit_partition(task)
+            report = audit_partition(task, tell=tell)
         report.findings = folded([found for found in report.findings if found.name not in portion.ignored])
         found.partitions.append(report)
     found.volume = sum_of_days(day for report in found.partitions for day in report.volume)

@@ -5,6 +5,7 @@ coordinator numbers no batches: each commit of offsets in a transaction has sequ
 are checked. Source: Kafka's ProducerStateManager, ProducerAppendInfo (AppendOrigin.COORDINATOR); KIP-98.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy
@@ -18,6 +19,7 @@ from odradek.storage.producers.producer_state import ProducerEntry
 from ..decode.spans import Int64s
 from ..directories.file_access import is_gone, is_unreadable, list_directory, read_file
 from .chunk_batches import ChunkBatches
+from .sums import ProducerSpan
 from .tasks import AuditTask, PartitionReport
 from .transaction_checks import TransactionChecks
 from .whole_files import read_whole
@@ -44,9 +46,15 @@ class ProducerChecks:
         self._transactions = transactions
         self._producers: dict[int, _LastBatch] = {}
         self._has_sequences = task.replica.topic != OFFSETS_TOPIC
+        self._spans: dict[int, ProducerSpan] | None = None
 
-    def read(self, batches: ChunkBatches, gap_numbers: Int64s) -> None:
-        """Checks the next batches. `gap_numbers`: the number of offset gaps in the log before each batch."""
+    def begin(self, spans: dict[int, ProducerSpan] | None) -> None:
+        """Begins a segment, whose sums go into `spans`, by producer."""
+        self._spans = spans
+
+    def read(self, batches: ChunkBatches, gap_numbers: Int64s, gaps_before: int) -> None:
+        """Checks the next batches. `gap_numbers`: the number of offset gaps in the log before each batch; `gaps_before`
+        up to the first one of the segment."""
         sequences = batches.chunk.column("base_sequence")
         chosen = numpy.flatnonzero((batches.producers >= 0) & ~batches.is_control & (sequences >= 0) & batches.is_sound)
         if not len(chosen):
@@ -73,6 +81,8 @@ class ProducerChecks:
         for slot in numpy.flatnonzero(epochs < before_epoch).tolist():
             detail = f"producer {ids[slot]} has epoch {epochs[slot]} after epoch {before_epoch[slot]}"
             batches.found("producer-epoch-decreasing", int(order[slot]), detail)
+        if self._spans is not None:
+            _add_spans(self._spans, heads, (ids, epochs, first, last, batches.lasts[order], gaps - gaps_before))
         self._keep(order, batches, ids, epochs, last, gaps, heads)
 
     def _keep(
@@ -93,6 +103,36 @@ class ProducerChecks:
             )
         while len(self._producers) > MOST_PRODUCERS:
             del self._producers[next(iter(self._producers))]
+
+    # Sums of segments whose bytes are known ------------------------------------
+
+    def accepts(self, spans: Sequence[ProducerSpan], gaps_before: int) -> bool:
+        """Whether reading the segment would find no more than what its sums have, and `take` has the same effect.
+
+        `gaps_before`: the number of gaps in the log up to its first batch.
+        """
+        if len(self._producers) + len(spans) > MOST_PRODUCERS:
+            return False  # the oldest entries are dropped
+        return all(self._follows(span, gaps_before) for span in spans)
+
+    def _follows(self, span: ProducerSpan, gaps_before: int) -> bool:
+        known = self._producers.get(span.producer_id)
+        if known is None:
+            return True
+        if span.first_epoch < known.epoch:
+            return False
+        is_comparable = known.epoch == span.first_epoch and known.last_sequence >= 0 and self._has_sequences
+        if self._task.policy.is_compacted is not False:
+            is_comparable = is_comparable and known.gaps == span.first_gaps + gaps_before
+        return not is_comparable or (span.first_sequence - known.last_sequence - 1) % _SEQUENCES == 0
+
+    def take(self, spans: Sequence[ProducerSpan], gaps_before: int) -> None:
+        """Adds the sums of the log's next segment, which was accepted, instead of reading it."""
+        for span in spans:
+            self._producers.pop(span.producer_id, None)
+            self._producers[span.producer_id] = _LastBatch(
+                span.last_epoch, span.last_sequence, span.last_offset, span.last_gaps + gaps_before
+            )
 
     # Snapshots ---------------------------------------------------------------
 
@@ -156,3 +196,18 @@ class ProducerChecks:
         if is_lost and (entry.transaction_first_offset or -1) >= log_start_offset:
             return f"it has an open transaction from offset {entry.transaction_first_offset}, but the log has none"
         return None
+
+
+def _add_spans(spans: dict[int, ProducerSpan], heads: Int64s, columns: tuple[Int64s, ...]) -> None:
+    """Adds a chunk's batches, sorted by producer. `heads`: the first row of each producer. `columns`: producer id,
+    epoch, first and last sequence, last offset, and the number of gaps before the batch.
+    """
+    ids, epochs, first, last, offsets, gaps = columns
+    ends = [*(heads[1:] - 1).tolist(), len(ids) - 1]
+    for head, end in zip(heads.tolist(), ends, strict=True):
+        producer_id = int(ids[head])
+        known = spans.pop(producer_id, None)
+        begin = (int(epochs[head]), int(first[head]), int(gaps[head])) if known is None else known[1:4]
+        spans[producer_id] = ProducerSpan(
+            producer_id, *begin, int(epochs[end]), int(last[end]), int(offsets[end]), int(gaps[end])
+        )

@@ -18,6 +18,7 @@ from ..engine.compiled import IS_COMPILED
 from .chunk_batches import CODECS, DELETE_HORIZON, BatchLocation, ChunkBatches
 from .key_placement import KeyPlacement
 from .key_tables import Hashes, KeyCounts, KeySet, hash_keys
+from .sums import BatchSums, RecordSums
 from .tasks import AuditTask, PartitionReport
 
 if TYPE_CHECKING:
@@ -28,6 +29,42 @@ HORIZON_TOLERANCE_MS = 7 * 86_400_000
 """Tombstones may stay this long after their delete horizon without a finding: only a cleaning removes them."""
 _LEAST_TIME = -(1 << 63)
 _SKEW_RECORDS, _SKEW_KEYS = 1000, 10
+_MOST_KEY_BYTES = 16 << 10
+
+
+class _SegmentRecords:
+    """What the records of one segment add to the partition. `is_kept`: also what only a later audit needs."""
+
+    def __init__(self, task: AuditTask, *, is_kept: bool) -> None:
+        self.counts = KeyCounts()
+        self.placement = KeyPlacement(task.replica.partition, task.partition_count) if is_kept else None
+        self.decoded_size = 0
+        self.is_compressed = False
+        self.clean_hashes: list[Hashes] = [numpy.zeros(0, numpy.int64)]
+        self.least_horizon: int | None = None
+
+    def add_horizons(self, horizons: Int64s) -> None:
+        """Adds the delete horizons of tombstones."""
+        if len(horizons):
+            least = int(horizons.min())
+            self.least_horizon = least if self.least_horizon is None else min(self.least_horizon, least)
+
+    def sums(self, cleaned_to: int) -> RecordSums:
+        """The sums. `cleaned_to`: the offset up to which the log is cleaned."""
+        counts, placement = self.counts, self.placement
+        is_placed = placement is not None and sum(len(key) for _, key in placement.placed) <= _MOST_KEY_BYTES
+        return RecordSums(
+            self.decoded_size,
+            self.is_compressed,
+            counts.records,
+            counts.buckets,
+            counts.bits,
+            cleaned_to,
+            numpy.concatenate(self.clean_hashes),
+            self.least_horizon,
+            placement.placed if placement is not None and is_placed else None,
+            0 if placement is None else placement.looked_at,
+        )
 
 
 class RecordChecks:
@@ -49,13 +86,49 @@ class RecordChecks:
         self._decoded_size = 0
         self._part_offset, self._part_time = -1, _LEAST_TIME
         self._is_compressed = False
+        self._own = _SegmentRecords(task, is_kept=False)
+
+    def begin(self, *, is_kept: bool) -> None:
+        """Begins a segment. `is_kept`: whether its sums will be kept."""
+        self._own = _SegmentRecords(self._task, is_kept=is_kept)
+
+    def end(self) -> RecordSums:
+        """Ends a segment: adds its sums to the partition's, and returns them."""
+        own = self._own
+        counts = own.counts
+        self._counts.merge(counts.records, counts.buckets, counts.bits)
+        self._decoded_size += own.decoded_size
+        self._is_compressed |= own.is_compressed
+        return own.sums(self._task.cleaned_to)
+
+    def accepts(self, sums: RecordSums, batches: BatchSums) -> bool:
+        """Whether reading the segment would find no more than what its sums have, and `take` has the same effect."""
+        if sums.placed is None and not self._placement.is_decided:
+            return False
+        if not self._is_compacted or not batches.batches:
+            return True
+        cleaned_to, then = self._task.cleaned_to, sums.cleaned_to
+        is_same = batches.low_offset >= max(cleaned_to, then) or batches.next_offset <= min(cleaned_to, then)
+        if not is_same and cleaned_to != then:
+            return False
+        if sums.least_horizon is not None and sums.least_horizon < self._task.now_ms - HORIZON_TOLERANCE_MS:
+            return False
+        return not self._clean_keys.has_any(sums.clean_hashes)
+
+    def take(self, sums: RecordSums) -> None:
+        """Adds the sums of the log's next segment, which was accepted, instead of reading it."""
+        self._counts.merge(sums.key_records, sums.buckets, sums.bits)
+        self._decoded_size += sums.decoded_size
+        self._is_compressed |= sums.is_compressed
+        self._clean_keys.add(sums.clean_hashes)
+        self._placement.take(sums.placed or (), sums.looked_at)
 
     def read(self, batches: ChunkBatches, chunk: BatchTable) -> None:
         """Checks the records of the batches whose CRC is right. `chunk` has their bytes."""
         selected = batches.is_sound & (batches.codecs < CODECS)
-        self._is_compressed |= bool((batches.has_data & (batches.codecs != 0)).any())
+        self._own.is_compressed |= bool((batches.has_data & (batches.codecs != 0)).any())
         is_plain = selected & (batches.codecs == 0)
-        self._decoded_size += int(batches.sizes[~selected | is_plain].sum())
+        self._own.decoded_size += int(batches.sizes[~selected | is_plain].sum())
         self._check_wrappers(batches, chunk)
         around = self._around_log_start(batches)
         for item in walk_chunk(chunk, selected):
@@ -100,7 +173,7 @@ class RecordChecks:
         spans = item.spans
         if item.unpacked_size:
             packed = int((batches.codecs[numpy.unique(spans.batches)] != 0).sum()) if item.is_last else 0
-            self._decoded_size += item.unpacked_size + BATCH_HEADER_SIZE * packed
+            self._own.decoded_size += item.unpacked_size + BATCH_HEADER_SIZE * packed
         self._check_offsets(batches, spans)
         if item.is_part:
             self._check_part(batches, item)
@@ -159,8 +232,10 @@ class RecordChecks:
         is_null = rows.keys.is_null
         has_key = numpy.flatnonzero(is_data & ~is_null)
         hashes = hash_keys(item.payload, rows.keys, has_key)
-        self._counts.add(hashes)
+        self._own.counts.add(hashes)
         self._placement.read(item.payload, rows.keys, has_key)
+        if self._own.placement is not None:
+            self._own.placement.read(item.payload, rows.keys, has_key)
         if not self._is_compacted:
             return
         for batch in numpy.unique(rows.batches[is_data & is_null]).tolist():
@@ -172,8 +247,10 @@ class RecordChecks:
         has_horizon = ((batches.attributes & DELETE_HORIZON) != 0)[rows.batches]
         if has_horizon.any():
             horizons = batches.chunk.column("base_timestamp")[rows.batches]
+            is_tombstone = is_data & has_horizon & rows.values.is_null
+            self._own.add_horizons(horizons[is_tombstone])
             late = horizons < self._task.now_ms - HORIZON_TOLERANCE_MS
-            self._count_late(batches, rows, numpy.flatnonzero(is_data & has_horizon & late & rows.values.is_null))
+            self._count_late(batches, rows, numpy.flatnonzero(is_tombstone & late))
 
     def _check_duplicates(self, batches: ChunkBatches) -> None:
         """Finds duplicate keys in the clean part, in the order of the log (compressed records were decoded last)."""
@@ -182,6 +259,7 @@ class RecordChecks:
         hashes, offsets, of_batch = (numpy.concatenate(column) for column in zip(*self._clean, strict=True))
         self._clean = []
         order = numpy.argsort(offsets, kind="stable")
+        self._own.clean_hashes.append(hashes[order])
         for row in order[self._clean_keys.add(hashes[order])].tolist():
             detail = f"an earlier record has the same key as the one at offset {offsets[row]}"
             place = {"position": int(batches.places[of_batch[row]]), "offset": int(offsets[row])}

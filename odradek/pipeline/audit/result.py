@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from .findings import Finding
+from .state_options import ReadingCounts
 from .tasks import DayVolume, PartitionReport
 
 if TYPE_CHECKING:
@@ -37,5 +38,9 @@ class AuditResult:
     """The sum of all replicas by day."""
     stops: list[DirectoryStop] = field(default_factory=list)
     """One for each log directory, in the order of the audit."""
+    notes: list[str] = field(default_factory=list, compare=False)
+    """What the reader of the summary should know of the run itself, such as faults of the state."""
+    readings: list[ReadingCounts] = field(default_factory=list, compare=False, repr=False)
+    """What was read of each replica."""
     portions: int = 0
     """The number of portions of the audit. If there is an output, each portion has written its rows."""

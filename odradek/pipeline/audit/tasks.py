@@ -11,6 +11,8 @@ from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from ..directories.log_directories import PartitionDirectory
 from .findings import Finding
 from .policy import TopicPolicy
+from .state_options import ReadingCounts, StateOptions
+from .sums import HeardFinding
 
 if TYPE_CHECKING:
     from .groups.facts import GroupFacts
@@ -47,6 +49,8 @@ class AuditTask:
     """The number of partitions of the topic in the metadata; 0 if it does not know the topic."""
     is_live: bool = False
     """Whether a broker has the directory open, and may change files between two reads."""
+    state: StateOptions | None = None
+    """Where the sums of closed segments are kept; None to read all."""
 
     @property
     def reads_records(self) -> bool:
@@ -118,6 +122,10 @@ class PartitionReport:
     """The groups in the partition; None unless it belongs to the offsets topic."""
     share_states: "list[ShareStateFacts] | None" = None
     """The states in the partition; None unless it belongs to `__share_group_state`."""
+    reading: ReadingCounts | None = field(default=None, repr=False, compare=False)
+    """What was read; None if the partition could not be audited."""
+    heard: list[HeardFinding] | None = field(default=None, repr=False, compare=False)
+    """Gets every call of `add` while a segment is read whose sums are kept."""
 
     @property
     def stored_records(self) -> int:
@@ -128,6 +136,8 @@ class PartitionReport:
         """Adds a finding. Only counts one that says the same of the same file, and after MAX_FINDINGS_OF_A_KIND of a
         name all others.
         """
+        if self.heard is not None:
+            self.heard.append(HeardFinding(name, str(file).rpartition("/")[2], detail, position, offset))
         same = [index for index, found in enumerate(self.findings) if found.name == name]
         for index in same:
             known = self.findings[index]

@@ -24,6 +24,7 @@ from odradek.storage.segment.transaction_index import TransactionIndex
 from ..decode.spans import Flags
 from ..directories.segment_files import SegmentFile
 from .chunk_batches import TRANSACTIONAL, BatchLocation, ChunkBatches
+from .sums import OffsetPlace, TransactionPart, TransactionSums
 from .tasks import AuditTask, PartitionReport
 from .whole_files import read_whole
 
@@ -74,6 +75,7 @@ class TransactionChecks:
         self._plain: dict[int, BatchLocation] = {}
         self._first_base = task.replica.segments[0].base_offset if task.replica.segments else 0
         self._cleaned_to = task.cleaned_to if task.policy.is_compacted else -1
+        self._sums: TransactionSums | None = None
 
     def open_offset(self, producer_id: int) -> int | None:
         """The first offset of a producer's open transaction."""
@@ -83,6 +85,12 @@ class TransactionChecks:
     def open_offsets(self) -> list[tuple[int, int]]:
         """(producer id, first offset) of each open transaction."""
         return [(producer_id, found.first_offset) for producer_id, found in self._open.items()]
+
+    def begin(self, sums: TransactionSums | None) -> None:
+        """Begins a segment, whose sums go into `sums`."""
+        self._sums = sums
+        if sums is not None:
+            sums.first_base = self._first_base
 
     def read(self, batches: ChunkBatches) -> None:
         """Reads a chunk's transactional batches and markers."""
@@ -110,6 +118,8 @@ class TransactionChecks:
         has_producer = (batches.producers >= 0) & batches.is_sound
         for producer_id in numpy.unique(batches.producers[has_producer & is_transactional]).tolist():
             self._transactional[producer_id] = None
+            if self._sums is not None:
+                self._sums.transactional[producer_id] = None
             earlier = self._plain.pop(producer_id, None)
             if earlier is not None:
                 self._report.add(
@@ -129,6 +139,8 @@ class TransactionChecks:
                 place = int(batches.places[index])
                 location = BatchLocation(str(batches.segment.path), place, int(batches.bases[index]))
                 self._plain.setdefault(producer_id, location)
+                if self._sums is not None:
+                    self._sums.plain.setdefault(producer_id, OffsetPlace(location.position, location.offset))
                 continue
             for index in plain[batches.producers[plain] == producer_id].tolist():
                 batches.found("transactional-bit-lost", index, f"producer {producer_id} has transactions")
@@ -147,6 +159,10 @@ class TransactionChecks:
         found.last_timestamp = max(found.last_timestamp, int(batches.max_timestamps[index]))
         if found.kept is None and batches.counts[index] > 0:
             found.kept = BatchLocation(str(batches.segment.path), int(batches.places[index]), offset)
+        if self._sums is not None:
+            has_records = bool(batches.counts[index] > 0)
+            position, timestamp = int(batches.places[index]), int(batches.max_timestamps[index])
+            self._sums.read_data(producer_id, epoch, position, offset, timestamp, has_records=has_records)
 
     def _read_marker(self, batches: ChunkBatches, index: int, producer_id: int, offset: int) -> None:
         from odradek.storage.producers.transaction_markers import (
@@ -164,6 +180,8 @@ class TransactionChecks:
         if marker is None:
             return  # compaction has removed the marker's record: the transaction has no batch left
         is_commit = marker[0].is_commit
+        if self._sums is not None:
+            self._sums.read_marker(producer_id, offset, is_commit=is_commit)
         ended = self._open.pop(producer_id, None)
         earlier_end = self._last_ends.pop(producer_id, -1)
         self._last_ends[producer_id] = offset
@@ -228,6 +246,10 @@ class TransactionChecks:
             return
         if not is_settled:
             return
+        if self._sums is not None:
+            first_offsets = {entry.last_offset: entry.first_offset for entry in entries}
+            for part in self._sums.heads.values():
+                part.indexed = first_offsets.get(part.marker)
         for number, entry in enumerate(entries):
             abort = aborts.get(entry.last_offset)
             place = {"position": number * 34, "offset": entry.last_offset}
@@ -255,6 +277,66 @@ class TransactionChecks:
         # Compaction, and the deletion of the first segments, remove a transaction's first batches.
         is_whole = self._task.policy.is_compacted is False and first_offset >= self._first_base
         return is_whole and abort.first_offset != first_offset
+
+    # Sums of segments whose bytes are known ------------------------------------
+
+    def accepts(self, sums: TransactionSums) -> bool:
+        """Whether reading the segment would find no more than what its sums have, and `take` has the same effect."""
+        if self._first_base < sums.first_base:
+            return False
+        if sums.least_aborted is not None and self._is_clean(sums.least_aborted):
+            return False
+        if any(len(table) >= MOST_PRODUCERS // 2 for table in (self._last_ends, self._transactional, self._plain)):
+            return False  # the oldest entries may be dropped soon
+        if not self._plain.keys().isdisjoint(sums.transactional):
+            return False
+        if not self._transactional.keys().isdisjoint(sums.plain):
+            return False
+        return all(map(self._accepts_head, sums.heads.values()))
+
+    def _is_clean(self, offset: int) -> bool:
+        return 0 <= offset < self._cleaned_to
+
+    def _accepts_head(self, part: TransactionPart) -> bool:
+        """Whether the first part of a producer in a segment follows its open transaction without a finding."""
+        found = self._open.get(part.producer_id)
+        if found is not None and part.position >= 0 and found.epoch != part.epoch:
+            return False
+        if part.marker < 0 or part.is_commit:
+            return True
+        kept = found.kept.offset if found is not None and found.kept is not None else part.kept_offset
+        first_offset = part.first_offset if found is None else found.first_offset
+        if self._is_clean(kept):
+            return False
+        if part.indexed is None:
+            return first_offset < 0
+        abort = _Abort(part.producer_id, first_offset, self._last_ends.get(part.producer_id, -1))
+        return not self._is_wrong_start(part.indexed, abort)
+
+    def take(self, sums: TransactionSums, file: str) -> None:
+        """Adds the sums of the log's next segment, which was accepted, instead of reading it."""
+        self._transactional.update(sums.transactional)
+        for producer_id, place in sums.plain.items():
+            self._plain.setdefault(producer_id, BatchLocation(file, *place))
+        begun = list(sums.tails.values())
+        for part in sums.heads.values():
+            found = self._open.get(part.producer_id)
+            if part.marker >= 0:
+                self._open.pop(part.producer_id, None)
+            elif found is None:
+                begun.append(part)
+            else:
+                found.last_timestamp = max(found.last_timestamp, part.last_timestamp)
+                if found.kept is None and part.kept_position >= 0:
+                    found.kept = BatchLocation(file, part.kept_position, part.kept_offset)
+        for part in sorted(begun, key=lambda part: part.position):
+            kept = BatchLocation(file, part.kept_position, part.kept_offset) if part.kept_position >= 0 else None
+            self._open[part.producer_id] = _OngoingTransaction(
+                file, part.position, part.first_offset, part.epoch, part.last_timestamp, kept
+            )
+        for producer_id, offset in sums.ends.items():
+            self._last_ends.pop(producer_id, None)
+            self._last_ends[producer_id] = offset
 
 
 def _keep_latest(entries: dict[int, Any]) -> None:

@@ -9,6 +9,7 @@ read whole files from both. Source: pathlib, fsspec's AbstractFileSystem.
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
@@ -21,6 +22,10 @@ URL_MARK = "://"
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
 _OF_THIS_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR)
 _MOST_LISTINGS = 4
+_TICK_NS, _WHOLE_SECONDS_NS = 50_000_000, 2_000_000_000
+"""Writes that are less than this apart may have the same time. Some file systems have whole or even seconds only."""
+_OBJECT_TAGS = ("ETag", "etag", "md5Hash", "generation", "mtime", "LastModified", "created")
+"""The names that stores of fsspec give to the tag of an object's bytes, or to its time."""
 
 
 class ObjectsMissingError(OSError):
@@ -208,6 +213,36 @@ def modified_ms(path: Path) -> int:
         return os.stat(path, follow_symlinks=False).st_mtime_ns // 1_000_000
     remote: Any = path
     return int(remote.fs.modified(remote.path).timestamp() * 1000)
+
+
+def file_prints(directory: Path) -> dict[str, str]:
+    """What the file system says of each file of a directory: another text if its bytes were written since.
+
+    On a disk: size, time of the last write, inode. In object storage: size and the entity tag, or what the store has
+    for it. "" for a file that was written so lately that another write may have the same time. Raises OSError.
+    """
+    if not is_local(directory):
+        remote: Any = directory
+        entries = remote.fs.ls(remote.path, detail=True, refresh=True)
+        return {entry["name"].rpartition("/")[2]: _object_print(entry) for entry in entries}
+    found = {}
+    now_ns = time.time_ns()
+    with os.scandir(directory) as listed:
+        for entry in listed:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue  # a running broker deletes and renames files
+            tick_ns = _WHOLE_SECONDS_NS if status.st_mtime_ns % 1_000_000_000 == 0 else _TICK_NS
+            is_old = stat.S_ISREG(status.st_mode) and status.st_mtime_ns < now_ns - tick_ns
+            found[entry.name] = f"{status.st_size} {status.st_mtime_ns} {status.st_ino}" if is_old else ""
+    return found
+
+
+def _object_print(entry: dict[str, Any]) -> str:
+    """The size and tags of an object; "" without a tag."""
+    tags = [f"{name}={entry[name]}" for name in _OBJECT_TAGS if entry.get(name)]
+    return " ".join([str(entry["size"]), *tags]) if tags else ""
 
 
 def check_reachable(directory: Path) -> None:

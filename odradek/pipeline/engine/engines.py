@@ -1,20 +1,15 @@
 """Runs the tasks of a job: in this process, in a pool of processes of this machine, or on a Spark cluster.
 
 Tasks and results are picklable values. Functions are top-level functions of this package, so that workers find them by
-name. Never retries a task itself (Spark does). Invariant: `run_tasks` returns the same results in the same order with
-every engine. multiprocessing is imported only for the first pool, because a small job needs none. Source:
-concurrent.futures; spark_tasks.py for the cluster.
+name. A task that raises is not tried again (Spark does), one whose worker dies is. Invariant: `run_tasks` returns the
+same results in the same order with every engine. multiprocessing is imported only for the first pool, because a small
+job needs none. Source: pool.py for processes, spark_tasks.py for the cluster.
 """
 
 import os
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from .job import Job, Result, Task, TaskError, task_error
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-    from multiprocessing.context import BaseContext
+from .job import Job, Result, Task, task_error
 
 LOCAL = "local"
 SPARK = "spark"
@@ -51,7 +46,9 @@ def finished_tasks(engine: str, job: Job[Task, Result]) -> Iterator[tuple[int, R
 
         finished = run_on_spark(job)
     elif _workers(job) > 1 and (engine == POOL or not _is_small(job)):
-        finished = _in_a_pool(job)
+        from .pool import run_in_processes
+
+        finished = run_in_processes(job, _workers(job))
     else:
         finished = _here(job)
     done, total = 0, sum(job.weights)
@@ -80,78 +77,7 @@ def _workers(job: Job[Task, Result]) -> int:
 def _here(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
     for index, task in enumerate(job.tasks):
         try:
-            result = job.function(task)
+            result = job.function(task) if job.tell is None else job.function(task, tell=job.tell)
         except Exception as error:
             raise task_error(job.task_name(index), error) from error
         yield index, result
-
-
-def _in_a_pool(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
-
-    order = list(range(len(job.tasks)))
-    if job.sizes is not None:
-        order.sort(key=job.sizes.__getitem__, reverse=True)
-    pool = ProcessPoolExecutor(_workers(job), mp_context=_process_context(job.function), initializer=_begin_worker)
-    indexes: dict[Future[Result], int] = {}
-    try:
-        for index in order:
-            indexes[pool.submit(job.function, job.tasks[index])] = index
-        for future in as_completed(list(indexes)):
-            index = indexes.pop(future)  # drops the future, which would keep the result in memory
-            yield index, _outcome(future, job, index)
-    except BrokenProcessPool as error:
-        raise TaskError(
-            f"{job.name}: a worker process was killed, perhaps because the system ran out of memory (see dmesg)"
-        ) from error
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _outcome(future: "Future[Result]", job: Job[Task, Result], index: int) -> Result:
-    from concurrent.futures.process import BrokenProcessPool
-
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        raise
-    except Exception as error:
-        raise task_error(job.task_name(index), error) from error
-
-
-def _process_context(function: Callable[..., object]) -> "BaseContext":
-    """The way to start workers: a fork server, or `spawn` if the system has none.
-
-    Never forks this process, because its other threads (of Arrow or a JVM) may hold locks. The fork server imports the
-    job's module once for all workers.
-    """
-    import multiprocessing
-
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([function.__module__])
-    return context
-
-
-def _begin_worker() -> None:
-    """Prepares a worker to end silently at Ctrl-C, or when the process that started it ends.
-
-    Otherwise the workers of a killed compaction would continue to write after its lock is released.
-    """
-    import signal
-    import threading
-
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
-
-
-def _exit_with_parent() -> None:
-    import multiprocessing
-    from multiprocessing.connection import wait
-
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)

@@ -13,6 +13,7 @@ from odradek.storage.files.regular_files import fault_text
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
+Tell = Callable[[str, int], None]
 
 
 class EngineError(Exception):
@@ -43,40 +44,53 @@ def writing(output: Path, kept: str) -> Iterator[None]:
         raise OutputFaultError(f"the output {output} can't be written: {fault_text(error)}; {kept}") from error
 
 
+def untold(_name: str, _count: int) -> None:
+    """A `tell` that does nothing."""
+
+
 class Job(Generic[Task, Result]):
     """The work to run, for either engine.
 
-    `place` returns where a task works, usually a path. Errors name it, and a Spark executor without that path refuses
-    the task. `sizes`: the bytes that each task reads. The largest begin first; a job below SMALL_BYTES runs without a
-    pool. `progress` is called with (tasks done, tasks in all), or the sums of their `weights`. `max_workers`: maximum
-    size of the local pool; default: the number of cores.
+    `place` returns where a task works, usually a path. A Spark executor without that path refuses the task. Errors name
+    the place, or `label` if it is given. `sizes`: the bytes that each task reads. The largest begin first; a job below
+    SMALL_BYTES runs without a pool. `progress` is called with (tasks done, tasks in all), or the sums of their
+    `weights`. `tell`: `function` then takes an argument of that name, a function to call with the partition that it
+    reads, and with the bytes that it has read since the last call. `tell` gets these calls from local workers, and one
+    with ("", 0) each second.
+    `max_workers`: maximum size of the local pool; default: the number of cores.
     """
 
-    __slots__ = ("function", "max_workers", "name", "places", "progress", "sizes", "tasks", "weights")
+    __slots__ = ("function", "label", "max_workers", "name", "places", "progress", "sizes", "tasks", "tell", "weights")
 
     def __init__(
         self,
         tasks: Sequence[Task],
-        function: Callable[[Task], Result],
+        function: Callable[..., Result],
         name: str,
         *,
         place: Callable[[Task], object] | None = None,
+        label: Callable[[Task], str] | None = None,
         sizes: Sequence[int] | None = None,
         weights: Sequence[int] | None = None,
         progress: Progress | None = None,
+        tell: Tell | None = None,
         max_workers: int | None = None,
     ) -> None:
         self.tasks = tasks
         self.function = function
         self.name = name
         self.places = None if place is None else [str(place(task)) for task in tasks]
+        self.label = label
         self.sizes = sizes
         self.weights = [1] * len(tasks) if weights is None else weights
         self.progress = progress
+        self.tell = tell
         self.max_workers = max_workers
 
     def task_name(self, index: int) -> str:
         """The name of a task in errors."""
+        if self.label is not None:
+            return self.label(self.tasks[index])
         return self.places[index] if self.places is not None else f"task {index + 1} of {len(self.tasks)}"
 
 

@@ -25,7 +25,7 @@ from odradek.pipeline.directories import file_access
 from odradek.pipeline.directories.file_access import path_of
 from odradek.pipeline.directories.log_directories import PartitionDirectory
 from odradek.pipeline.directories.segment_files import SegmentFile
-from odradek.pipeline.engine.engines import LOCAL, POOL, SPARK, run_tasks
+from odradek.pipeline.engine.engines import LOCAL, POOL, SMALL_BYTES, SPARK, run_tasks
 from odradek.pipeline.engine.job import Job, TaskError
 from odradek.storage.files.regular_files import open_regular
 from support.data.log_directories import flip_a_byte
@@ -193,6 +193,16 @@ def test_what_is_read_by_headers_alone_is_less_work(roots: list[Path]) -> None:
         [portion] = portions_of([replace(task, directory=directory, replica=replica)], None, ())
         return portion.work
 
-    assert work("t", RECORDS) == work("__consumer_offsets", BATCHES) == 1 << 30
-    assert work("t", BATCHES) == (1 << 30) // portions.BATCHES_ARE_LIGHTER
-    assert work("t", BATCHES, path_of("memory://data")) == 1 << 30, "its bytes come over the network"
+    files = portions.REPLICA_BYTES + portions.SEGMENT_BYTES
+    assert work("t", RECORDS) == work("__consumer_offsets", BATCHES) == (1 << 30) + files
+    assert work("t", BATCHES) == (1 << 30) // portions.BATCHES_ARE_LIGHTER + files
+    assert work("t", BATCHES, path_of("memory://data")) == (1 << 30) + files, "its bytes come over the network"
+
+
+def test_many_small_partitions_are_work_for_all_cores(roots: list[Path]) -> None:
+    """Each takes as long as some hundred kilobytes, although it has few bytes."""
+    task = plan_audit(roots, AuditOptions(now_ms=NOW_MS)).tasks[0]
+    replica = PartitionDirectory("t", 0, roots[0] / "t-0", (SegmentFile(0, roots[0] / "0.log", 1000),))
+    found = portions_of([replace(task, replica=replica)] * 5000, None, ())
+    assert sum(portion.work for portion in found) > 10 * SMALL_BYTES
+    assert len(found) >= 64

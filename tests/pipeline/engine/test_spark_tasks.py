@@ -1,6 +1,7 @@
 """run_tasks on both engines: order, progress, errors that name the task; a worker ends with its parent."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,18 @@ from odradek.pipeline.engine.engines import LOCAL, SMALL_BYTES, SPARK, available
 from odradek.pipeline.engine.job import EngineError, EngineMissingError, Job, TaskError
 from support.eventually import eventually
 
-from ..engine_tasks import PYTHON_PATH, die, double, fail_at_three, meet, name_of, process_id, wait_for
+from ..engine_tasks import (
+    PYTHON_PATH,
+    die_at_three,
+    die_once_at_three,
+    double,
+    fail_at_three,
+    meet,
+    name_of,
+    process_id,
+    tell_and_die_once_at_three,
+    wait_for,
+)
 
 needs_two_cores = pytest.mark.skipif(available_cores() < 2, reason="one core: no pool is used")
 
@@ -60,9 +72,35 @@ def test_an_error_names_the_task() -> None:
 
 
 @needs_two_cores
-def test_a_worker_that_is_killed_ends_the_job_with_a_clear_error() -> None:
-    with pytest.raises(TaskError, match="odradek audit: a worker process was killed"):
-        list(run_tasks(LOCAL, Job(range(4), die, "odradek audit")))
+def test_a_task_whose_worker_is_killed_is_tried_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    tasks = [(tmp_path, number) for number in range(8)]
+    job = Job(tasks, die_once_at_three, "odradek audit", place="/data/t-{0[1]}".format)
+    assert list(run_tasks(LOCAL, job)) == list(range(8))
+    said = capfd.readouterr().err
+    assert re.fullmatch(
+        r"odradek audit: worker \d+ was killed by SIGKILL, perhaps because the system ran out of memory \(see dmesg\) "
+        r"at /data/t-3, which is tried again\n",
+        said,
+    )
+
+
+@needs_two_cores
+def test_a_task_that_kills_two_workers_fails_after_all_others_are_done() -> None:
+    done: list[tuple[int, int]] = []
+    job = Job(range(8), die_at_three, "odradek audit", place="t-{}".format)
+    with pytest.raises(TaskError, match="odradek audit: t-3: the second worker process ended with exit code 9, too"):
+        done.extend(finished_tasks(LOCAL, job))
+    assert sorted(done) == [(number, number) for number in range(8) if number != 3]
+
+
+@needs_two_cores
+def test_workers_tell_what_they_read_and_take_back_what_a_dead_one_has_told(tmp_path: Path) -> None:
+    told: list[tuple[str, int]] = []
+    tasks = [(tmp_path, number) for number in range(8)]
+    job = Job(tasks, tell_and_die_once_at_three, "telling", tell=lambda *news: told.append(news))
+    assert list(run_tasks(LOCAL, job)) == list(range(8))
+    assert sum(count for _, count in told) == 8 * 100
+    assert {name for name, count in told if count > 0} == {f"t-{number}" for number in range(8)}
 
 
 @needs_two_cores

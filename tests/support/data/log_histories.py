@@ -38,6 +38,7 @@ class HistoryWriter:
         self.with_null_keys = with_null_keys
         self.is_rolling = is_rolling
         self.now_ms = HISTORY_START_MS
+        self.leader_epoch = 0
         self.sequences: dict[int, int] = {}
         descriptors = DescriptorCache(UnsyncedFiles())
         self.log = Log.open(directory, config or LogConfig(), now_ms=self.now_ms, descriptors=descriptors)
@@ -80,7 +81,7 @@ class HistoryWriter:
     def append_records(self, records: list[tuple[bytes | None, bytes | None]]) -> None:
         """One plain batch of (key, value)."""
         batch = encode_batch([Record(i, self.now_ms, key, value, []) for i, (key, value) in enumerate(records)])
-        self.log.appender.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
+        self.log.appender.append_as_leader(batch, self.leader_epoch, self.now_ms, origin=AppendOrigin.COORDINATOR)
 
     def _records(self) -> list[Record]:
         rng = self.rng
@@ -106,11 +107,11 @@ class HistoryWriter:
             is_transactional=is_transactional,
         )
         self.sequences[producer_id] = sequence + len(records)
-        self.log.appender.append_as_leader(batch, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
+        self.log.appender.append_as_leader(batch, self.leader_epoch, self.now_ms, origin=AppendOrigin.COORDINATOR)
 
     def _end(self, producer_id: int) -> None:
         kind = self.rng.choice((ControlRecordType.ABORT, ControlRecordType.COMMIT))
         marker = encode_end_transaction_batch(
             EndTransactionMarker(kind, 1), timestamp=self.now_ms, producer_id=producer_id, producer_epoch=0
         )
-        self.log.appender.append_as_leader(marker, 0, self.now_ms, origin=AppendOrigin.COORDINATOR)
+        self.log.appender.append_as_leader(marker, self.leader_epoch, self.now_ms, origin=AppendOrigin.COORDINATOR)

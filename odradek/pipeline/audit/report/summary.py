@@ -30,6 +30,14 @@ def sentence(result: AuditResult) -> str:
     )
 
 
+def reading_sentences(result: AuditResult) -> list[str]:
+    """What a state spared, and what is wrong with the run itself. Empty for an audit that read everything."""
+    known = sum(reading.bytes_known for reading in result.readings)
+    read = sum(reading.bytes_read for reading in result.readings)
+    spared = [f"{bytes_text(known)} of closed segments were known, {bytes_text(read)} were read."] if known else []
+    return [*spared, *result.notes]
+
+
 def is_brief(result: AuditResult) -> bool:
     """Whether there is nothing to put into a table."""
     has_lag = any(bar.value for bar in lag_of_groups(result.groups))
@@ -39,6 +47,8 @@ def is_brief(result: AuditResult) -> bool:
 def print_brief(result: AuditResult, written: Sequence[Path]) -> None:
     """Prints the totals, the next starts and the written files to standard output."""
     print(sentence(result))
+    for text in reading_sentences(result):
+        print(text)
     for verdict in next_starts(result)[:MOST_DIRECTORIES]:
         print(f"{verdict.directory}: {verdict.sentence}")
     for path in written:
@@ -48,6 +58,8 @@ def print_brief(result: AuditResult, written: Sequence[Path]) -> None:
 def print_summary(result: AuditResult, console: "Console", written: Sequence[Path]) -> None:
     """Prints the full summary. `written`: the files that the audit wrote."""
     console.print(sentence(result), highlight=False, soft_wrap=True)
+    for text in reading_sentences(result):
+        console.print(text, highlight=False, soft_wrap=True)
     for verdict in next_starts(result)[:MOST_DIRECTORIES]:
         style = STYLES["ERROR"] if verdict.is_refused else ""
         console.print(f"{verdict.directory}: {verdict.sentence}", style=style, highlight=False, soft_wrap=True)
