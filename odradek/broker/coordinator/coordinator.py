@@ -150,6 +150,10 @@ class Coordinator(Generic[Core, EffectsOf]):
         self._check_active()
         return list(self._shards.values())
 
+    def cores(self) -> list[Core]:
+        """Returns the state of each partition that is served."""
+        return [shard.core for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
+
     def gather(
         self,
         query: Callable[[Core], Generator[None, None, list[Any]]],

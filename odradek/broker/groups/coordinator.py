@@ -70,10 +70,6 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
         for shard in self._shards.values():
             shard.core.groups.config = config
 
-    def cores(self) -> list[GroupCore]:
-        """Returns the groups and offsets of each partition that is served."""
-        return [shard.core for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
-
     def topics_changed(self, names: set[str], has_new: bool) -> Steps[None]:
         """Notes, in steps, that topics were created, changed or deleted. ``has_new``: some were created."""
         self.topics.changed(names, has_new)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..share_state.coordinator import ShareCoordinator
     from ..share_state.partition_ends import PartitionEnds
     from ..share_state.state_persister import StatePersister
+    from ..transactions.open_transaction_watch import OpenTransactionWatch
     from ..transactions.peers import TransactionPeers
 
 LOOK_EVERY_MS = 5_000
@@ -73,7 +74,7 @@ class Coordinators:
         self._timers = timers
         self._slices = slices
         self._clock_ms = clock_ms
-        self._rebalance_watch: RebalanceWatch | None = None
+        self._watches: tuple[RebalanceWatch, OpenTransactionWatch] | None = None
         self._make_internal_topics = cache(partial(_internal_topics, topic_creator, clock_ms))
         self._topic_meters = topic_meters
         self.peers = _peers(config, metadata, inter_broker)
@@ -155,21 +156,23 @@ class Coordinators:
             for index, partition in self._partitions.of_topic(topic).items():
                 if partition.refusal is None and partition.open_log is not None:
                     coordinator.elect(index, self._log(partition))
-        self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
+        self._timers.schedule(LOOK_EVERY_MS, self._watch)
 
-    def _watch_rebalances(self) -> None:
-        if self._rebalance_watch is None:
+    def _watch(self) -> None:
+        if self._watches is None:
             from ..groups.rebalance_watch import RebalanceWatch  # imported here: not needed at a start
+            from ..transactions.open_transaction_watch import OpenTransactionWatch
 
-            self._rebalance_watch = RebalanceWatch()
-        self._slices.start_background(self._look(self._rebalance_watch), "the check for slow rebalances")
+            self._watches = RebalanceWatch(), OpenTransactionWatch()
+        self._slices.start_background(self._look(*self._watches), "the check for what takes long")
 
-    def _look(self, watch: "RebalanceWatch") -> Steps[None]:
-        """Looks at all groups, and schedules the next look, also after an exception."""
+    def _look(self, rebalances: "RebalanceWatch", transactions: "OpenTransactionWatch") -> Steps[None]:
+        """Looks at all groups and open transactions, and schedules the next look, also after an exception."""
         try:
-            yield from watch.log_changes(self.groups.cores(), self._clock_ms())
+            yield from rebalances.log_changes(self.groups.cores(), self._clock_ms())
+            yield from transactions.log_changes(self.transactions.cores(), self._clock_ms())
         finally:
-            self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
+            self._timers.schedule(LOOK_EVERY_MS, self._watch)
 
     def leaders_changed(self, image: MetadataImage, delta: MetadataDelta) -> Steps[None]:
         """Elects and resigns according to a change of the metadata, after the replicas were switched.

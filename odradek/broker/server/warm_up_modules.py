@@ -70,6 +70,7 @@ MODULES = (
     "odradek.broker.share_partitions",
     "odradek.broker.share_state",
     "odradek.broker.telemetry",
+    "odradek.broker.transactions.open_transaction_watch",
     "odradek.protocol.codec.steps",
     "odradek.protocol.error_messages",
     "odradek.protocol.exchange",

@@ -98,6 +98,11 @@ class TransactionCore:
         self._timing_out: TransactionSearch | None = None
         self._expiring: TransactionSearch | None = None
 
+    @property
+    def open_ids(self) -> Iterable[str]:
+        """The transactional ids that have an open transaction."""
+        return self._lost_ms_at_start
+
     def effects(self, now_ms: int) -> TransactionEffects:
         """An empty list of effects for an event at ``now_ms``."""
         return TransactionEffects(now_ms)
