@@ -92,6 +92,7 @@ class RandomStreams:
             members.leave("a")
             members.side.ask(DeleteGroupsRequest([members.name]), 2)
             fresh.append(StreamsMembers(members.side, self.name))
+            fresh[-1].interval_ms = KNOWN_BY_MS
         self.sides = fresh
 
     def step(self) -> None:

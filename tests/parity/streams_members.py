@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from odradek.broker.groups.streams.heartbeat_response import SOON_MS
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.metadata import MetadataRequest
 from odradek.protocol.messages.streams_groups import StreamsGroupDescribeRequest, StreamsGroupHeartbeatRequest
@@ -55,7 +56,12 @@ def task_ids(tasks: Tasks) -> list[Request.TaskIds]:
 
 
 class StreamsMembers(Members):
-    """A streams group on one broker. A member's id is its name."""
+    """A streams group on one broker. A member's id is its name.
+
+    Our members that may get tasks soon are told a short heartbeat interval (docs/differences.md): it is taken for the
+    group's."""
+
+    interval_ms = 5_000
 
     def heartbeat(self, who: str, epoch: int | None = None, version: int = 1, **fields: Any) -> Any:
         """Sends a heartbeat, with the epoch of the last answer by default. ``owned``: active tasks; ``standbys``."""
@@ -74,6 +80,8 @@ class StreamsMembers(Members):
         body = self.side.ask(request, version)
         if not body["errorCode"]:
             self.epochs[who] = body["memberEpoch"]
+            if self.side.is_ours and body["heartbeatIntervalMs"] == SOON_MS:
+                body["heartbeatIntervalMs"] = self.interval_ms
         return self.named(body)
 
     def join(self, who: str, parts: Request.Topology, **fields: Any) -> Any:  # type: ignore[override]  # a topology
@@ -117,6 +125,8 @@ class StreamsMembers(Members):
 
     def change(self, key: str, value: str) -> int:
         """Sets a config of the group. Returns the error code."""
+        if key == "streams.heartbeat.interval.ms":
+            self.interval_ms = int(value)
         changes = [IncrementalAlterConfigsRequest.AlterableConfig(key, 0, value)]
         resource = IncrementalAlterConfigsRequest.AlterConfigsResource(GROUP_RESOURCE, self.name, changes)
         return int(self.side.ask(IncrementalAlterConfigsRequest([resource]), 1)["responses"][0]["errorCode"])

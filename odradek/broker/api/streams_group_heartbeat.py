@@ -43,6 +43,8 @@ from .parts import StreamsParts
 
 API_KEY = ApiKey.STREAMS_GROUP_HEARTBEAT
 FAILURES_SHOWN = 3
+FAILURES_KEPT_MS = 10_000
+"""How long the failure to create an internal topic is told; twice Kafka's default heartbeat interval, as there."""
 Status = StreamsGroupHeartbeatResponse.Status
 
 
@@ -124,7 +126,7 @@ def _create(
         _add_detail(response, f"Unauthorized to CREATE on topics {', '.join(denied)}.")
         return
     topics = missing.values()
-    broker.internal_topics.create(topics, context.requester, 2 * response.heartbeat_interval_ms)
+    broker.internal_topics.create(topics, context.requester, FAILURES_KEPT_MS)
     failures = broker.internal_topics.failures(topics)
     if failures:
         shown = ", ".join(f"{name} ({reason})" for name, reason in list(failures.items())[:FAILURES_SHOWN])

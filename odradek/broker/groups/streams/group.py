@@ -2,7 +2,7 @@
 
 Pure. Owns: what belongs to one group, and the bookkeeping that keeps it consistent. Never does: deciding. Invariants:
 changed by :mod:`.replay` alone, except what a restart drops (``configured``, ``refresh_deadline``, ``shutdown_by``,
-``endpoint_epoch``, ``endpoints``, ``task_offsets``). Source: ``StreamsGroup``; KIP-1071.
+``endpoint_epoch``, ``endpoints``, ``task_offsets``, ``heard``). Source: ``StreamsGroup``; KIP-1071.
 """
 
 from collections.abc import Iterator, Mapping
@@ -124,6 +124,7 @@ class StreamsGroup(MemberAccount):
         "endpoints",
         "failed_description_epoch",
         "group_epoch",
+        "heard",
         "members",
         "metadata_hash",
         "processes",
@@ -162,6 +163,8 @@ class StreamsGroup(MemberAccount):
         self.endpoints: dict[str, StreamsGroupHeartbeatResponse.EndpointToPartitions] = {}
         """What members with an endpoint serve, by member id, as far as it was computed since the last change."""
         self.task_offsets: dict[str, TaskOffsets] = {}
+        self.heard: dict[str, int] = {}
+        """Member id -> when its last heartbeat came, wall clock in ms; the first one has been silent for longest."""
 
     def __repr__(self) -> str:
         return f"StreamsGroup({self.group_id!r}, {self.state}, epoch {self.group_epoch}, {len(self.members)} members)"
@@ -239,6 +242,20 @@ class StreamsGroup(MemberAccount):
     def forget_task_offsets(self, member_id: str) -> None:
         """Forgets what a member has reported about its tasks."""
         self._hold(-self.task_offsets.pop(member_id, NO_TASK_OFFSETS).used_bytes)
+
+    def hear(self, member_id: str, now_ms: int) -> None:
+        """Notes a heartbeat of a member."""
+        self.heard.pop(member_id, None)
+        self.heard[member_id] = now_ms
+
+    def has_silent_member(self, now_ms: int, silence_ms: int) -> bool:
+        """Whether the last heartbeat of a member is older than ``silence_ms``."""
+        while self.heard:
+            member_id = next(iter(self.heard))
+            if member_id in self.members:
+                return now_ms - self.heard[member_id] > silence_ms
+            del self.heard[member_id]  # it left, or did not join after all
+        return False
 
     # --- changed by replayed records
 

@@ -31,7 +31,7 @@ from ..modern.epochs import JOINING_EPOCH, METADATA_REFRESH_INTERVAL_MS, Refresh
 from ..modern.metadata_hash import group_hash, hash_topics
 from .configured_topology import ConfiguredTopology, StatusCode, configure, configure_in_steps
 from .group import NO_TASK_OFFSETS, StreamsGroup, StreamsGroups, TaskOffsets
-from .heartbeat_response import response_of
+from .heartbeat_response import next_heartbeat_ms, response_of
 from .leaving import leave
 from .member import StreamsEndpoint, StreamsGroupMember, StreamsMemberState
 from .membership import refuse_without_memory, refuse_without_room, sender_of
@@ -151,7 +151,11 @@ def streams_group_heartbeat(
     if request.shutdown_application:
         group.shutdown_by = request.member_id
     statuses = [*_stale_status(group, updated), *target.status]
-    effects.response = response_of(groups, group, request, member, moved, configured, statuses, context.api_version)
+    group.hear(moved.member_id, effects.now_ms)
+    interval_ms = next_heartbeat_ms(groups, group, moved, group_epoch, effects.now_ms)
+    effects.response = response_of(
+        groups, group, request, member, moved, configured, statuses, context.api_version, interval_ms
+    )
     return configured.internal_topics_to_create
 
 

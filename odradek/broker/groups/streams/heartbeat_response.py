@@ -22,6 +22,8 @@ from .tasks import MemberTasks, SubtopologyTasks, TaskEpochs
 
 Status = StreamsGroupHeartbeatResponse.Status
 TaskIds = StreamsGroupHeartbeatResponse.TaskIds
+SOON_MS = 500
+"""The interval at which a member shall send heartbeats while it may get tasks with the next one."""
 CLIENT_TAGS_SINCE = 1
 """The first version whose clients know MISSING_CLIENT_TAGS."""
 
@@ -35,12 +37,14 @@ def response_of(
     configured: ConfiguredTopology,
     statuses: list[Status],
     api_version: int,
+    interval_ms: int,
 ) -> StreamsGroupHeartbeatResponse:
-    """Returns the response to a member that was ``before`` and is ``member`` now. ``statuses`` come first in it."""
+    """Returns the response to a member that was ``before`` and is ``member`` now. ``statuses`` come first in it.
+    ``interval_ms``: when the member shall send its next heartbeat."""
     response = StreamsGroupHeartbeatResponse(
         member_id=member.member_id,
         member_epoch=member.member_epoch,
-        heartbeat_interval_ms=heartbeat_interval_ms(groups, group.group_id),
+        heartbeat_interval_ms=interval_ms,
         task_offset_interval_ms=task_offset_interval_ms(groups, group.group_id),
         acceptable_recovery_lag=acceptable_recovery_lag(groups, group.group_id),
         status=[*statuses, *_further_statuses(groups, group, member, configured, api_version)],
@@ -57,6 +61,20 @@ def response_of(
         # The epoch of a group that this heartbeat creates is not kept. Kafka tells it if the id had another group.
         response.endpoint_information_epoch = group.endpoint_epoch
     return response
+
+
+def next_heartbeat_ms(
+    groups: StreamsGroups, group: StreamsGroup, member: StreamsGroupMember, group_epoch: int, now_ms: int
+) -> int:
+    """When a member shall send its next heartbeat: soon if it waits for its target assignment, or if another member is
+    silent, whose tasks it may get.
+
+    In Kafka it always waits for the whole interval, also after a member has died: for 5 s.
+    """
+    interval_ms = heartbeat_interval_ms(groups, group.group_id)
+    if member.is_reconciled_to(group_epoch) and not group.has_silent_member(now_ms, 2 * interval_ms):
+        return interval_ms
+    return min(interval_ms, SOON_MS)
 
 
 def _put_tasks(response: StreamsGroupHeartbeatResponse, tasks: MemberTasks) -> None:
