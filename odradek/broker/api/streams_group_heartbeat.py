@@ -44,7 +44,7 @@ from .parts import StreamsParts
 API_KEY = ApiKey.STREAMS_GROUP_HEARTBEAT
 FAILURES_SHOWN = 3
 FAILURES_KEPT_MS = 10_000
-"""How long the failure to create an internal topic is told; twice Kafka's default heartbeat interval, as there."""
+"""How long a failure to create an internal topic is kept; twice the default heartbeat interval of Kafka, as there."""
 Status = StreamsGroupHeartbeatResponse.Status
 
 
