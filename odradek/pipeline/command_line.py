@@ -107,3 +107,11 @@ def parse_size(name: str, text: str) -> int:
     if not digits.isdigit() or int(digits) == 0:
         raise ValueError(f"{name} must be a number of bytes, like 134217728 or 128m, not {text!r}")
     return int(digits) * unit
+
+
+def size(text: str) -> int:
+    """Parses an argument that is a number of bytes such as 256m. Raises ArgumentTypeError."""
+    try:
+        return parse_size("it", text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.command_arguments import add_arguments, argument, parse
 
-from ..command_line import interruptible, path_on_disk, share, time_ms
+from ..command_line import interruptible, path_on_disk, share, size, time_ms
 from ..directories.file_access import check_reachable, path_of
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL, SPARK
@@ -78,6 +78,13 @@ class AuditArguments(NamedTuple):
     at: int | None = argument("--at", type=time_ms, metavar="TIME", help="show groups and lag as of this moment")
     fail_on: str = argument(
         "--fail-on", choices=FAIL_ON, default="warning", help="the lowest severity that changes the exit code"
+    )
+    throttle: int | None = argument(
+        "--throttle",
+        type=size,
+        metavar="SIZE",
+        help="beside a broker: maximum bytes read per second, such as 50m, at the lowest priority and without pushing "
+        "the broker's data out of the page cache; with --engine local",
     )
     state: str | None = argument(
         "--state",
@@ -145,7 +152,7 @@ def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:
 
     directories = _directories(options.directories)
     engine = options.engine or (SPARK if len(directories) > 1 else LOCAL)
-    with _progress() as progress:
+    with _pace(options.throttle, engine), _progress() as progress:
         run = partial(
             audit_directories,
             directories,
@@ -172,6 +179,17 @@ def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:
             except OSError:
                 _print_result(result, [])  # the audit is done: only its files are missing
                 raise
+
+
+def _pace(throttle: int | None, engine: str) -> AbstractContextManager[None]:
+    """Reads at the pace of `--throttle` in the block. Raises LogDirectoryError."""
+    if throttle is None:
+        return nullcontext()
+    if engine != LOCAL:
+        raise LogDirectoryError("--throttle needs --engine local: an executor of Spark has its own priority")
+    from ..directories.background_reading import reading_in_background
+
+    return reading_in_background(throttle)
 
 
 def _state(options: AuditArguments) -> "StateOptions | None":

@@ -17,6 +17,7 @@ from ..engine.engines import run_tasks
 from ..engine.job import Job
 from .assignment import confirmed
 from .findings import Finding
+from .pace import begin_of_workers
 from .plan import AuditOptions, Plan, plan_audit
 from .portions import PORTION_REPLICAS, Portion, PortionReport, audit_portion, portions_of, size_of
 from .progress import AuditProgress
@@ -86,6 +87,7 @@ def _job(portions: Sequence[Portion], progress: AuditProgress | None) -> Job[Por
         label=_label,
         progress=None if progress is None else progress.finished,
         tell=None if progress is None else progress.tell,
+        begin=begin_of_workers(),
     )
 
 
@@ -143,7 +145,9 @@ def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], en
         longest = max(found, key=lambda item: item.report.log_end_offset)
         pairs += [ReplicaTask.of(longest, other) for other in found if other is not longest]
     sizes = [sum(segment.size for segment in pair.other.segments) for pair in pairs]
-    compared = run_tasks(engine, Job(pairs, compare_replicas, "odradek audit: replicas", sizes=sizes))
+    compared = run_tasks(
+        engine, Job(pairs, compare_replicas, "odradek audit: replicas", sizes=sizes, begin=begin_of_workers())
+    )
     return [finding for found in compared for finding in found]
 
 

@@ -24,6 +24,7 @@ from ..decode.batch_table import BatchTable
 from ..decode.checked_headers import CheckedHeaders, checked, read_headers
 from ..decode.damage import Damage, DamageKind
 from ..decode.segment_chunks import read_chunks
+from ..directories.background_reading import READING
 from ..directories.file_access import is_local, modified_ms
 from ..directories.segment_files import SegmentFile, indexed_positions
 from ..engine.job import Tell, untold
@@ -118,7 +119,8 @@ class _PartitionAudit:
         """Each segment with its batches. If only headers are read and the log is large, reads ahead on threads."""
         segments = self.task.replica.segments
         is_large = self.report.size >= read_ahead_bytes and is_local(self.task.directory)
-        if self.records is None and is_large and not self.known.known:
+        is_slow = READING.get() is not None  # the threads that read ahead are not slowed down
+        if self.records is None and is_large and not is_slow and not self.known.known:
             from ..decode.read_ahead import read_ahead  # imports threading, which most audits don't need
 
             yield from read_ahead(segments, self._checked)

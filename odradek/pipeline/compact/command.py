@@ -12,7 +12,7 @@ from odradek.protocol.common.command_arguments import add_arguments, argument, p
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 
-from ..command_line import interruptible, parse_size, path_on_disk
+from ..command_line import interruptible, path_on_disk, size
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL
 from ..engine.job import EngineError, EngineMissingError
@@ -25,14 +25,6 @@ WIDTH_OF_A_FILE = 160
 """The width in characters of the table if the output is not a terminal, so that nothing is cut off."""
 DONE, REFUSED_PARTITIONS, REFUSED = 0, 1, 3
 """Exit codes: all partitions done; some were refused and left unchanged; nothing was started."""
-
-
-def size(text: str) -> int:
-    """Parses a number of bytes such as 256m. Raises ArgumentTypeError."""
-    try:
-        return parse_size("it", text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 class CompactArguments(NamedTuple):

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple, Protocol, cast
 from odradek.storage.files.files import Files
 from odradek.storage.files.regular_files import fault_text, kind_of, open_regular
 
+from .background_reading import READING
+
 URL_MARK = "://"
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
 _OF_THIS_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR)
@@ -45,14 +47,19 @@ class RangeReader(Protocol):
 class _LocalFile:
     """A file of the local file system."""
 
-    __slots__ = ("descriptor", "size")
+    __slots__ = ("_background", "descriptor", "size")
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self.size = os.fstat(descriptor).st_size
+        self._background = READING.get()
+        if self._background is not None:
+            self._background.begin(descriptor)
 
     def read(self, position: int, size: int) -> bytes:
         """`size` bytes from `position` on, fewer at the end of the file. Raises OSError."""
+        if self._background is not None:
+            return self._background.read(self.descriptor, size, position)
         return os.pread(self.descriptor, size, position)
 
 

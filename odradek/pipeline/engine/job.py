@@ -57,10 +57,23 @@ class Job(Generic[Task, Result]):
     `weights`. `tell`: `function` then takes an argument of that name, a function to call with the partition that it
     reads, and with the bytes that it has read since the last call. `tell` gets these calls from local workers, and one
     with ("", 0) each second.
-    `max_workers`: maximum size of the local pool; default: the number of cores.
+    `max_workers`: maximum size of the local pool; default: the number of cores. `begin`: a function that each worker of
+    the local pool calls first.
     """
 
-    __slots__ = ("function", "label", "max_workers", "name", "places", "progress", "sizes", "tasks", "tell", "weights")
+    __slots__ = (
+        "begin",
+        "function",
+        "label",
+        "max_workers",
+        "name",
+        "places",
+        "progress",
+        "sizes",
+        "tasks",
+        "tell",
+        "weights",
+    )
 
     def __init__(
         self,
@@ -75,6 +88,7 @@ class Job(Generic[Task, Result]):
         progress: Progress | None = None,
         tell: Tell | None = None,
         max_workers: int | None = None,
+        begin: Callable[[], None] | None = None,
     ) -> None:
         self.tasks = tasks
         self.function = function
@@ -86,6 +100,7 @@ class Job(Generic[Task, Result]):
         self.progress = progress
         self.tell = tell
         self.max_workers = max_workers
+        self.begin = begin
 
     def task_name(self, index: int) -> str:
         """The name of a task in errors."""

@@ -69,7 +69,7 @@ class _Pool:
     def start_worker(self) -> None:
         """Starts a worker and gives it the next task."""
         mine, theirs = self._context.Pipe()
-        arguments = (theirs, self._job.function, self._job.tell is not None)
+        arguments = (theirs, self._job.function, self._job.tell is not None, self._job.begin)
         process = self._context.Process(target=_work, args=arguments, daemon=False)  # type: ignore[attr-defined]
         process.start()
         theirs.close()
@@ -172,10 +172,12 @@ def _process_context(function: Callable[..., object]) -> BaseContext:
 # In a worker -------------------------------------------------------------------
 
 
-def _work(pipe: Connection, function: Callable[..., Any], tells: bool) -> None:
+def _work(pipe: Connection, function: Callable[..., Any], tells: bool, begin: Callable[[], None] | None) -> None:
     """Runs tasks until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
+    if begin is not None:
+        begin()
     while True:
         try:
             name, task = pipe.recv()

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from ..engine_tasks import (
     fail_at_three,
     meet,
     name_of,
+    note_process,
     process_id,
     tell_and_die_once_at_three,
     wait_for,
@@ -101,6 +103,12 @@ def test_workers_tell_what_they_read_and_take_back_what_a_dead_one_has_told(tmp_
     assert list(run_tasks(LOCAL, job)) == list(range(8))
     assert sum(count for _, count in told) == 8 * 100
     assert {name for name, count in told if count > 0} == {f"t-{number}" for number in range(8)}
+
+
+@needs_two_cores
+def test_each_worker_begins_with_the_function_for_that(tmp_path: Path) -> None:
+    job = Job(range(8), process_id, "beginning", begin=partial(note_process, tmp_path))
+    assert set(run_tasks(LOCAL, job)) <= {int(path.name) for path in tmp_path.iterdir()}
 
 
 @needs_two_cores
