@@ -29,6 +29,10 @@ HIDE_JAVA = "TESTS_HIDE_JAVA"
 Its name does not begin with ODRADEK_, because a broker takes those variables for keys.
 """
 
+COMPARE_LANES = "TESTS_COMPARE_LANES"
+"""If this variable is set, each request that a lane serves is also served on the general path, and compared: in all
+brokers of the tests (``support/compared_lanes``). CI sets it."""
+
 settings.register_profile("no-limits", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("no-limits")
 """Hypothesis gives an example 200 ms, and slow generation is an error: a busy machine broke both."""
@@ -40,6 +44,10 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.environ.get(HIDE_JAVA):
         _hide_java(config)
+    if os.environ.get(COMPARE_LANES):
+        from support.compared_lanes import plugin  # imports the broker
+
+        config.pluginmanager.register(plugin)
     config.pluginmanager.register(LeftOut(config))
 
 
