@@ -7,6 +7,7 @@ so that frames refer to the topics and groups of earlier ones, and valid frames 
 import random
 
 from odradek.broker.dispatch.served import SERVED, served_versions
+from odradek.broker.lanes.lanes import LANES
 from odradek.protocol.apis.api_keys import api
 from odradek.protocol.codec import Message
 from odradek.protocol.codec.header import encode_request
@@ -26,8 +27,8 @@ class FewNames(MessageGenerator):
 
 
 def random_request(rng: random.Random) -> tuple[Message, int]:
-    """A request of any API and version that is served."""
-    api_key = rng.choice(sorted(SERVED))
+    """A request of any API and version that is served. A third are of the APIs that have a lane."""
+    api_key = rng.choice(sorted(LANES if rng.random() < 0.25 else SERVED))
     version = rng.randint(*served_versions(api_key))
     return FewNames(rng).message(api(api_key).request_class(), version), version
 

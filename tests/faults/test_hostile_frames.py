@@ -1,7 +1,8 @@
 """Random and mutated frames to a running broker: it keeps serving, and its memory does not grow.
 
 They are sent to a listener without SASL, to one with SASL before a login, and on authenticated connections. The seed
-is printed with a failure; ``FAULTS_SEED=<seed>`` sends the same frames again.
+is printed with a failure; ``FAULTS_SEED=<seed>`` sends the same frames again. Half of the frames that reach requests go
+to a broker with lanes, the other half to one without.
 """
 
 import asyncio
@@ -32,6 +33,9 @@ LATER_ANSWERS = 5
 """How many later requests must be answered: on a busy machine, time alone says little."""
 FRAMES_BETWEEN_CHECKS = 2_000
 OPEN, BEFORE_LOGIN, LOGGED_IN = "open", "before-login", "logged-in"
+LANES = "odradek.request.lanes.enable"
+LANES_ON_AND_OFF = [(OPEN, "true"), (OPEN, "false"), (BEFORE_LOGIN, "true"), (LOGGED_IN, "true"), (LOGGED_IN, "false")]
+"""What is attacked, and whether that broker has lanes. Before a login no lane is reached."""
 BROKER = {
     "listeners": "PLAINTEXT://127.0.0.1:0,USERS://127.0.0.1:0",
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,USERS:SASL_PLAINTEXT",
@@ -147,10 +151,10 @@ def check_that_it_serves(broker: OurBroker, round_number: int) -> None:
     assert message.value() == b"value"
 
 
-def attack(directory: Path, count: int, kind: str) -> None:
+def attack(directory: Path, count: int, kind: str, lanes: str) -> None:
     seed = int(os.environ.get("FAULTS_SEED") or random.SystemRandom().randrange(1 << 32))
     replay = f"FAULTS_SEED={seed} replays it"
-    with OurBroker(directory, BROKER) as broker:
+    with OurBroker(directory, BROKER | {LANES: lanes}) as broker:
         check_that_it_serves(broker, 0)
         before = resident_bytes(broker.pid)
         sender = Attack(broker, seed, kind)
@@ -172,18 +176,18 @@ def attack(directory: Path, count: int, kind: str) -> None:
         assert broker.stop() == 0, replay
 
 
-@pytest.mark.parametrize(("kind", "count"), [(OPEN, 600), (BEFORE_LOGIN, 200), (LOGGED_IN, 300)])
-def test_hostile_frames(tmp_path: Path, kind: str, count: int) -> None:
-    attack(tmp_path, count, kind)
+@pytest.mark.parametrize(("kind", "lanes"), LANES_ON_AND_OFF)
+def test_hostile_frames(tmp_path: Path, kind: str, lanes: str) -> None:
+    attack(tmp_path, {OPEN: 300, BEFORE_LOGIN: 200, LOGGED_IN: 150}[kind], kind, lanes)
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("kind", "count"), [(OPEN, 6_000), (BEFORE_LOGIN, 1_500), (LOGGED_IN, 4_000)])
-def test_many_hostile_frames(tmp_path: Path, kind: str, count: int) -> None:
-    attack(tmp_path, count, kind)
+@pytest.mark.parametrize(("kind", "lanes"), LANES_ON_AND_OFF)
+def test_many_hostile_frames(tmp_path: Path, kind: str, lanes: str) -> None:
+    attack(tmp_path, {OPEN: 3_000, BEFORE_LOGIN: 1_500, LOGGED_IN: 2_000}[kind], kind, lanes)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "count"), [(OPEN, 1_000_000), (BEFORE_LOGIN, 100_000), (LOGGED_IN, 100_000)])
-def test_hostile_frames_in_full(tmp_path: Path, kind: str, count: int) -> None:
-    attack(tmp_path, count, kind)
+@pytest.mark.parametrize(("kind", "lanes"), LANES_ON_AND_OFF)
+def test_hostile_frames_in_full(tmp_path: Path, kind: str, lanes: str) -> None:
+    attack(tmp_path, {OPEN: 500_000, BEFORE_LOGIN: 100_000, LOGGED_IN: 50_000}[kind], kind, lanes)

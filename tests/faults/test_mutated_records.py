@@ -83,7 +83,8 @@ REAL_SEED = 42_001
 def test_mutated_records_through_produce_kill_and_start(tmp_path: Path) -> None:
     """The broker keeps serving after any records of clients in its internal topics, before and after each kill.
 
-    A partition that can't be loaded is logged in one line at each start, and the others are served.
+    A partition that can't be loaded is logged in one line at each start, and the others are served. Every second start
+    is without lanes.
     """
     keys = {"offsets.topic.num.partitions": f"{PARTITIONS}", "transaction.state.log.num.partitions": f"{PARTITIONS}"}
     rng = random.Random(REAL_SEED)
@@ -92,7 +93,7 @@ def test_mutated_records_through_produce_kill_and_start(tmp_path: Path) -> None:
         TRANSACTION_STATE_TOPIC: MutatedRecords(rng, transaction_types),
     }
     with OurBroker(tmp_path, keys | {"auto.create.topics.enable": "false"}) as broker:
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
             side = Side(cast("Any", None), broker.port, True)
             make_internal_topics(side)
             for topic, source in sources.items():
@@ -101,6 +102,7 @@ def test_mutated_records_through_produce_kill_and_start(tmp_path: Path) -> None:
                         produce_as_admin(side, topic, index, *source.next())
             make_internal_topics(side)
             broker.kill()
+            broker.configs["odradek.request.lanes.enable"] = "true" if number % 2 else "false"
             logged = len(broker.log())
             broker.start()
             said = broker.log()[logged:]
