@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 REMOVALS = KindOfWork("file-removal", "removes deleted files")
 
 LOOKS_A_STEP = 128
-"""Logs that a flush looks at in one step."""
+"""Logs that one step looks at: to flush them, or to find that they have no producers."""
 WARM_UP_MS = 1_000
 LONGEST_FLUSH_CHECK_MS = 60_000
 """``log.flush.scheduler.interval.ms`` is unlimited by default. Recovery points move at least this often."""
@@ -160,9 +160,12 @@ class Background:
         for directory in self._directories:
             try:
                 yield from retain_logs(directory.logs.values(), self._clock_ms)
-                for log in list(directory.logs.values()):
-                    yield from log.remove_expired_producers(self._clock_ms())
-                    yield
+                for count, log in enumerate(list(directory.logs.values()), 1):
+                    if log.producer_state.producers:
+                        yield from log.remove_expired_producers(self._clock_ms())
+                        yield
+                    elif not count % LOOKS_A_STEP:
+                        yield
             except KafkaError as error:
                 logger.error("%s: %s", directory.path, error)
 
@@ -210,11 +213,15 @@ class Background:
     def _flush_steps(self) -> Iterator[None]:
         """Flushes logs with their indexes, which moves recovery points. Other syncs leave the indexes out."""
         for directory in list(self._directories):
-            for count, log in enumerate(list(directory.logs.values()), 1):
-                if not count % LOOKS_A_STEP:
+            logs = list(directory.logs.values())
+            for start in range(0, len(logs), LOOKS_A_STEP):
+                if start:
                     yield
-                if is_to_be_flushed(log, self._clock_ms()):
-                    self._group_commit.request(log, with_indexes=True)
+                some = logs[start : start + LOOKS_A_STEP]
+                # Most logs have nothing to flush, and are looked at without a call.
+                for log in [one for one in some if one.offsets.log_end_offset > one.offsets.recovery_point]:
+                    if is_to_be_flushed(log, self._clock_ms()):
+                        self._group_commit.request(log, with_indexes=True)
 
 
 def is_to_be_flushed(log: Log, now_ms: int) -> bool:

@@ -16,6 +16,7 @@ from ..files.file_names import STRAY_DIRECTORY_SUFFIX, renamed_directory_name
 from ..files.files import Files
 from ..log.due_removals import DueRemovals
 from ..log.log import Log
+from ..log.log_retention import RemovalNotices
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,8 @@ class DirectoryRemoval:
         self._chance = chance
         self._waiting: list[tuple[int, Path]] = []
         self._due = DueRemovals(files)
+        self.notices = RemovalNotices()
+        """Whether logs have files to remove, which they tell it."""
 
     def unique_path(self, key: TopicPartition, suffix: str) -> Path:
         """A new path for a partition's directory: `<topic>-<partition>.<32 hex digits><suffix>`."""
@@ -64,10 +67,15 @@ class DirectoryRemoval:
         """
         self._due.add((), [path for due_ms, path in self._waiting if due_ms <= now_ms])
         self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
+        if not self.notices.may_wait:
+            return self._due
+        self.notices.may_wait = False
         for count, log in enumerate(logs, 1):
             removals = log.log_files.removals
-            if removals and log.health.failure is None:
-                self._due.add(removals.take_due(now_ms), ())
+            if removals:
+                if log.health.failure is None:
+                    self._due.add(removals.take_due(now_ms), ())
+                self.notices.may_wait = self.notices.may_wait or len(removals) > 0
                 yield
             elif not count % LOOKS_A_STEP:
                 yield

@@ -62,6 +62,7 @@ def promote_future(directory: LogDirectory, key: TopicPartition) -> Log | None:
             directory.files.rename(log.directory, path)
             log.move_to(path)
             directory.logs[key] = directory.futures.pop(key)
+            directory.removal.notices.may_wait = True  # files of the copy may wait, which were not looked at so far
         elif found is not None:
             directory.files.rename(found.path, path)
             topic_id = directory.found_futures.pop(key).topic_id

@@ -333,6 +333,7 @@ class LogDirectory:
             reports=self._reports,
         )
         log.health.gate = self.gate
+        log.log_files.removals.notices = self.removal.notices
         return log
 
     def check_online(self) -> None:

@@ -30,6 +30,7 @@ from .log_loader import LogLoader, RecoveryReports
 from .log_offsets import LogOffsets
 from .log_producers import LogProducers
 from .log_removal import LogRemoval
+from .log_retention import may_be_breached
 from .read_result import FileRegion, ReadResult, TimestampAndOffset
 from .segment_reader import NOTHING
 from .timestamp_search import TimestampSearch
@@ -260,6 +261,11 @@ class Log:
     def removal(self) -> LogRemoval:
         """The operations that remove records."""
         return LogRemoval(self.offsets, self.log_files, self._producers, self.health, self.appender, self.flusher)
+
+    @on_disk
+    def may_have_old_segments(self, now_ms: int) -> bool:
+        """False if `delete_old_segments` would find nothing."""
+        return may_be_breached(self.segments, self.config, now_ms)
 
     @on_disk
     def delete_old_segments(self, now_ms: int, most: int | None = None) -> int:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ..files.files import Files
 from ..segment.segment import Segment
 from .log_config import LogConfig
+from .log_segments import LogSegments
 
 
 class RetentionSegment(NamedTuple):
@@ -83,14 +84,33 @@ def oldest_breached(
     return ordered, ends, count, reason
 
 
+def may_be_breached(segments: LogSegments, config: LogConfig, now_ms: int) -> bool:
+    """False if :func:`breached_segments` finds nothing. A quick look at a log with one segment, as most have."""
+    if len(segments) > 1 or config.retention_bytes >= 0:
+        return True
+    only = segments.active
+    return only.size > 0 and 0 <= config.retention_ms < now_ms - only.largest_timestamp
+
+
+class RemovalNotices:
+    """Whether files may wait for their removal in any log of a directory. If not, no log need be looked at."""
+
+    __slots__ = ("may_wait",)
+
+    def __init__(self) -> None:
+        self.may_wait = True
+
+
 class RemovalQueue:
     """Files that were renamed to `.deleted`, and are removed after a delay so that readers can finish."""
 
-    __slots__ = ("_files", "_waiting")
+    __slots__ = ("_files", "_waiting", "notices")
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self._waiting: list[tuple[int, list[Path]]] = []
+        self.notices: RemovalNotices | None = None
+        """Gets to know that files wait here. All logs of a directory share it."""
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -98,6 +118,8 @@ class RemovalQueue:
     def add(self, paths: list[Path], due_ms: int) -> None:
         """Adds files to remove at `due_ms`."""
         self._waiting.append((due_ms, paths))
+        if self.notices is not None:
+            self.notices.may_wait = True
 
     def take_due(self, now_ms: int) -> list[Path]:
         """Takes the files that are due, for the caller to remove."""
@@ -113,6 +135,6 @@ class RemovalQueue:
             try:
                 self._files.remove(path)
             except OSError:
-                self._waiting.append((now_ms, due[index:]))
+                self.add(due[index:], now_ms)
                 raise
         return len(due)

@@ -1,10 +1,12 @@
-"""The checkpoints of a directory with many partitions are written in steps: tests of what may happen in between."""
+"""The checkpoints of a directory with many partitions are written in steps, if there is something to write."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.errors import StorageError
 from odradek.storage.files.checkpoints import RECOVERY_POINT_CHECKPOINT, read_offset_checkpoint
@@ -69,3 +71,43 @@ def test_a_directory_that_fails_in_between_is_not_written_to(directory: LogDirec
     with pytest.raises(StorageError):
         next(steps)
     assert not (directory.path / RECOVERY_POINT_CHECKPOINT).exists()
+
+
+def test_nothing_is_written_until_an_offset_has_changed(directory: LogDirectory) -> None:
+    directory.write_checkpoints()
+    path = directory.path / RECOVERY_POINT_CHECKPOINT
+    log = directory.logs["t", 7]
+
+    def is_written_again() -> bool:
+        path.unlink()
+        directory.write_checkpoints()
+        is_there = path.exists()
+        path.touch()
+        return is_there
+
+    assert not is_written_again()
+    log.appender.append_as_leader(encode_batch([Record(0, NOW_MS, None, b"value", [])]), 0, NOW_MS)
+    assert is_written_again(), "the high watermark has risen"
+    assert not is_written_again()
+    log.flusher.flush()
+    assert is_written_again(), "the recovery point has risen"
+    log.offsets.increment_log_start_offset(1)
+    assert is_written_again(), "the log start offset has risen"
+    directory.delete_log("t", 0, NOW_MS)
+    assert is_written_again(), "a partition has gone"
+    directory.open_log("t", 0, LogConfig(), NOW_MS, b"j" * 16)
+    assert is_written_again(), "a partition has come"
+    assert not is_written_again()
+
+
+def test_a_write_that_another_one_ended_is_made_up_for(directory: LogDirectory) -> None:
+    """Its offsets were noted, but are not on disk."""
+    directory.write_checkpoints()
+    log = directory.logs["t", 0]
+    log.offsets.recovery_point = 7
+    steps = directory.checkpoints()
+    next(steps)
+    steps.close()  # type: ignore[attr-defined]
+    directory.write_checkpoints()
+    path = directory.path / RECOVERY_POINT_CHECKPOINT
+    assert read_offset_checkpoint(directory.files, path)["t", 0] == 7

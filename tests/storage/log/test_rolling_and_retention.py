@@ -10,7 +10,7 @@ from odradek.protocol.records.record import Record
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
-from odradek.storage.log.log_retention import RetentionSegment, breached_segments
+from odradek.storage.log.log_retention import RetentionSegment, breached_segments, may_be_breached, oldest_breached
 from support.disks.unsynced_files import UnsyncedFiles
 
 NOW_MS = 1_780_000_000_000
@@ -79,3 +79,31 @@ def test_retention_passes_segments_that_were_cleaned_empty(sizes: tuple[int, ...
     count, reason = breached_segments(facts, config, log_start_offset=0, high_watermark=30, now_ms=later_ms)
     assert count == removed
     assert "retention time" in reason
+
+
+@pytest.mark.parametrize("retention_bytes", [-1, 0, 200])
+@pytest.mark.parametrize("retention_ms", [-1, 0, 1_000])
+def test_a_quick_look_finds_every_log_with_old_segments(
+    tmp_path: Path, retention_bytes: int, retention_ms: int
+) -> None:
+    config = LogConfig(retention_bytes=retention_bytes, retention_ms=retention_ms, segment_bytes=150)
+    log = open_log(tmp_path / "t-0", config)
+    found = passed = 0
+    for number in range(8):
+        for later_ms in (0, 1, 1_000, 1_001, 1_002 + number):
+            now_ms = NOW_MS + number + later_ms
+            may_be = may_be_breached(log.segments, config, now_ms)
+            *_, count, _ = oldest_breached(
+                log.segments,
+                config,
+                log_start_offset=0,
+                high_watermark=log.high_watermark,
+                log_end_offset=log.log_end_offset,
+                now_ms=now_ms,
+            )
+            assert may_be or not count
+            found, passed = found + (count > 0), passed + (not may_be)
+        append(log, NOW_MS + number)
+    assert found or retention_ms == retention_bytes == -1
+    assert passed or retention_bytes >= 0, "most logs with one segment need no more than the quick look"
+    log.abort()

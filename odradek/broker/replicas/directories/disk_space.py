@@ -23,7 +23,9 @@ LEAST_RESUME_BYTES = 256 << 10
 WRITER_BYTES_MS = 400_000
 """Bytes per ms: the assumed maximum write rate (400 MB/s), from which the time to the next check follows."""
 SHORTEST_CHECK_MS = 25
-LONGEST_CHECK_MS = 1_000
+LONGEST_CHECK_MS = 5_000
+"""A check costs 0.4 ms. At 400 MB/s it takes this long to write 2 GB."""
+LOW_CHECK_MS = 1_000
 FULL_CHECK_MS = 200
 SEGMENTS_UNDER_CAP = 16
 """Under a cap, a segment is at most 1/16 of it, since only whole segments can be removed."""
@@ -96,7 +98,8 @@ def next_check_ms(state: SpaceState, room: int, marks: SpaceMarks) -> int:
     """The time in ms to the next check: shorter when less room is left."""
     if state is SpaceState.FULL:
         return FULL_CHECK_MS
-    return max(SHORTEST_CHECK_MS, min((room - marks.full) // WRITER_BYTES_MS, LONGEST_CHECK_MS))
+    longest_ms = LONGEST_CHECK_MS if state is SpaceState.NORMAL else LOW_CHECK_MS
+    return max(SHORTEST_CHECK_MS, min((room - marks.full) // WRITER_BYTES_MS, longest_ms))
 
 
 def segment_bytes_under(cap: int, segment_bytes: int) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from odradek.broker.server.background import Background
 from odradek.broker.server.surroundings import FixedSettings
 from odradek.broker.timers.slices import Slices
+from odradek.protocol.common.steps import run_to_end
 from odradek.storage.directory.directory_retention import SEGMENTS_A_STEP
 from odradek.storage.files.files import Files
 from odradek.storage.log.log_config import LogConfig
@@ -111,4 +112,22 @@ async def test_a_turn_collects_what_is_due_of_one_log(tmp_path: Path) -> None:
     await removing
     assert deleted
     assert not any(file.exists() for file in deleted)
+    await path.close()
+
+
+async def test_logs_are_looked_at_only_after_one_has_got_files_to_remove(tmp_path: Path) -> None:
+    path = await filled(tmp_path, GatedRemovals(), 10)
+    removal, logs = path.directory.removal, path.directory.logs.values()
+
+    def looked() -> int:
+        seen: list[object] = []
+        run_to_end(removal.collect((seen.append(log) or log for log in logs), 0))  # type: ignore[func-returns-value]
+        return len(seen)
+
+    assert looked() == 1
+    assert looked() == 0, "there is nothing to remove"
+    path.log().delete_old_segments(1 << 50)
+    assert looked() == looked() == 1, "as long as files wait"
+    path.directory.remove_deleted(1 << 60)
+    assert looked() == 0
     await path.close()

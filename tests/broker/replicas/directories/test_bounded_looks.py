@@ -22,7 +22,7 @@ MANY = 2 * PASSED_A_STEP + 10
 async def test_retention_passes_over_a_bounded_number_of_compacted_logs(tmp_path: Path) -> None:
     path = AppendPath(tmp_path, LogConfig(cleanup_policy=frozenset({"compact"})), partitions=MANY)
     assert len(list(retain_logs(path.directory.logs.values(), lambda: 1 << 50))) == 2
-    path.log(PASSED_A_STEP).update_config(LogConfig())
+    path.log(PASSED_A_STEP).update_config(LogConfig(retention_bytes=0))
     steps = list(retain_logs(path.directory.logs.values(), lambda: 1 << 50))
     assert len(steps) == 3, "a log that it checks ends a step"
     await path.close()

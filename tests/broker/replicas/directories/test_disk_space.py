@@ -7,6 +7,7 @@ import pytest
 from odradek.broker.replicas.directories.disk_space import (
     FULL_CHECK_MS,
     LONGEST_CHECK_MS,
+    LOW_CHECK_MS,
     SHORTEST_CHECK_MS,
     SegmentSize,
     SpaceState,
@@ -71,6 +72,7 @@ def test_a_cap_is_full_when_nothing_is_left_of_it() -> None:
 def test_looks_come_closer_together_as_room_gets_short() -> None:
     marks = free_space_marks(4 * MIB)
     assert next_check_ms(NORMAL, 1 << 40, marks) == LONGEST_CHECK_MS
+    assert next_check_ms(LOW, 1 << 40, marks) == LOW_CHECK_MS
     assert next_check_ms(LOW, 5 * MIB, marks) == SHORTEST_CHECK_MS
     assert next_check_ms(FULL, 0, marks) == FULL_CHECK_MS
     # A writer of 400 MB/s cannot reach the threshold between two checks.
