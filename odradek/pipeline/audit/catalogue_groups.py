@@ -86,6 +86,11 @@ GROUP_CHECKS: dict[str, Check] = {
         "commit the same partition.",
         "Nothing if you reset it; otherwise look for a second application with the same group.id.",
     ),
+    "stopped-consumer-lag-growing": Check(
+        Severity.WARNING,
+        "A stopped consumer has committed nothing since the last audit with this `--state`, and is further behind.",
+        "Restart the consumers, before retention deletes the records that they have not read.",
+    ),
     "consumer-stopped": Check(
         Severity.WARNING,
         "A consumer has stopped committing although there are records to read (Burrow's STOP).",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.command_arguments import add_arguments, argument, parse
@@ -16,7 +16,7 @@ from ..command_line import interruptible, path_on_disk, share, size, time_ms
 from ..directories.file_access import check_reachable, path_of
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL, SPARK
-from ..engine.job import EngineError
+from ..engine.job import EngineError, writing
 
 if TYPE_CHECKING:
     from .findings import Finding
@@ -97,6 +97,14 @@ class AuditArguments(NamedTuple):
         metavar="PERCENT",
         help="with --state: read this share of the known segments again, such as 1%%, so that 100 runs read all",
     )
+    fail_on_new: bool = argument(
+        "--fail-on-new",
+        action="store_true",
+        help="with --state: only findings that the last audit did not have change the exit code",
+    )
+    metrics: Path | None = argument(
+        "--metrics", metavar="FILE", type=path_on_disk, help="write figures as OpenMetrics to this file"
+    )
     ignore: list[str] = argument(
         "--ignore", action="append", default=[], metavar="FINDING", help="do not report this finding; may be repeated"
     )
@@ -137,13 +145,28 @@ def run(options: AuditArguments) -> int:
     if unknown:
         print(f"odradek audit: --ignore: unknown finding {', '.join(unknown)}", file=sys.stderr)
         return NOT_DONE
+    if options.fail_on_new and options.state is None:
+        print("odradek audit: --fail-on-new needs --state, which has the last audit", file=sys.stderr)
+        return NOT_DONE
+    begun_s = monotonic()
     try:
         result, written = _audit(options)
     except LogDirectoryError as error:
         print(f"odradek audit: {error}", file=sys.stderr)
         return NOT_DONE
     _print_result(result, written)
-    return exit_code(result.findings, options.fail_on)
+    counted = result.findings
+    if options.fail_on_new and result.changes is not None:
+        counted = result.changes.new
+    code = exit_code(counted, options.fail_on)
+    if options.metrics is not None:
+        from .metrics import RunFigures, metrics_text
+        from .state_file import replace_file
+
+        figures = RunFigures(time(), monotonic() - begun_s, code)
+        with writing(options.metrics, "the audit is done, and the old file is as it was"):
+            replace_file(options.metrics, metrics_text(result, figures).encode())
+    return code
 
 
 def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:
@@ -167,7 +190,6 @@ def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:
         )
         if options.output is None:
             return run(), []
-        from ..engine.job import writing
         from .portions import NOTHING_KEPT
         from .report.table_files import tables_of_a_run
         from .report.write import DEFAULT_FORMATS, write_report

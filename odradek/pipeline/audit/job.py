@@ -17,6 +17,7 @@ from ..engine.engines import run_tasks
 from ..engine.job import Job
 from .assignment import confirmed
 from .findings import Finding
+from .last_run import LastRun, changes_since, growing_lags, path_of_last, read_last, write_last
 from .pace import begin_of_workers
 from .plan import AuditOptions, Plan, plan_audit
 from .portions import PORTION_REPLICAS, Portion, PortionReport, audit_portion, portions_of, size_of
@@ -66,14 +67,28 @@ def audit_directories(
         whole += _compared(plan.tasks, result.partitions, engine)
     whole += _skewed(result.partitions)
     whole += _audited_groups(plan, result, engine, now_ms, at_ms)
+    last_path = None if state is None else path_of_last(state, directories, topics, level)
+    last = None if last_path is None else _last(last_path, result)
+    whole += growing_lags(last, result.groups, whole)
     result.overall_findings = [finding for finding in whole if finding.name not in ignored]
     result.findings = [finding for report in result.partitions for finding in report.findings]
     result.findings += result.overall_findings
     result.readings = [report.reading for report in result.partitions if report.reading is not None]
     result.notes += [note for reading in result.readings for note in reading.notes]
-    if state is not None:
-        _end_run(state, plan, () if topics else directories, result)
+    if state is not None and last_path is not None:
+        result.changes = changes_since(last, result.findings)
+        _end_run(state, plan, () if topics else directories, result, last_path)
     return result
+
+
+def _last(path: Path, result: AuditResult) -> LastRun | None:
+    """The last audit; None if there is none, which a note explains if it should be there."""
+    try:
+        last, wrong = read_last(path)
+    except OSError as error:
+        last, wrong = None, f"{path} can't be read: {fault_text(error)}: every finding counts as new"
+    result.notes += [wrong] if wrong else []
+    return last
 
 
 def _job(portions: Sequence[Portion], progress: AuditProgress | None) -> Job[Portion, PortionReport]:
@@ -110,9 +125,12 @@ def _audited_groups(
     )
 
 
-def _end_run(state: StateOptions, plan: Plan, directories: Sequence[Path], result: AuditResult) -> None:
+def _end_run(
+    state: StateOptions, plan: Plan, directories: Sequence[Path], result: AuditResult, last_path: Path
+) -> None:
     """Counts the run. `directories`: those that were audited whole. A fault is a note: the results are complete."""
     try:
+        write_last(last_path, state.started_ms, result.findings, result.groups)
         end_run(state, directories, [task.replica for task in plan.tasks])
     except OSError as error:
         result.notes.append(f"the state {state.root} can't be written: {fault_text(error)}")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .groups.facts import GroupGrowth
     from .groups.rows import GroupLag
     from .groups.shares import ShareBacklog
+    from .last_run import AuditChanges
 
 
 class DirectoryStop(NamedTuple):
@@ -38,6 +39,8 @@ class AuditResult:
     """The sum of all replicas by day."""
     stops: list[DirectoryStop] = field(default_factory=list)
     """One for each log directory, in the order of the audit."""
+    changes: "AuditChanges | None" = field(default=None, compare=False)
+    """What has changed since the last audit with the same state; None without a state."""
     notes: list[str] = field(default_factory=list, compare=False)
     """What the reader of the summary should know of the run itself, such as faults of the state."""
     readings: list[ReadingCounts] = field(default_factory=list, compare=False, repr=False)

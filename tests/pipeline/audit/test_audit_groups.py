@@ -68,7 +68,8 @@ def test_damage_and_neglect_are_found_named_and_located(tmp_path: Path, name: st
 
 
 def test_every_check_of_groups_was_injected() -> None:
-    assert {name for name, _ in INJECTED} == set(GROUP_CHECKS)
+    only_with_a_state = {"stopped-consumer-lag-growing"}  # test_audit_changes.py
+    assert {name for name, _ in INJECTED} == set(GROUP_CHECKS) - only_with_a_state
 
 
 def test_unknown_records_are_counted(tmp_path: Path) -> None:

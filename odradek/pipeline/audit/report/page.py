@@ -13,8 +13,11 @@ from . import figures
 from .next_start import next_starts
 from .page_data import RowLimits, WorstFindings, json_in_html, page_data
 from .page_parts import bars, number, table, volume_chart
+from .summary import changes_sentences
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+MOST_CHANGES = 100
+"""The most rows of new, growing and gone findings each."""
 MOST_TOPICS = 200
 """The number of topics in the table beside the map, the worst first."""
 
@@ -68,6 +71,7 @@ def _parts(result: AuditResult) -> list[tuple[str, str, str]]:
     """(id, heading, HTML) of each section."""
     return [
         ("next-start", "What the next start of Kafka does", _next_starts(result)),
+        *([("changes", "Since the last audit", _changes(result))] if changes_sentences(result) else []),
         ("worst", "What is wrong, the worst first", _kinds(result)),
         ("all-findings", "Every finding", _long_table("findings")),
         ("health", "Health by partition", _health(result)),
@@ -87,6 +91,23 @@ def _next_starts(result: AuditResult) -> str:
         mark = '<span class="mark error">does not start</span> ' if verdict.is_refused else ""
         rows.append([f"<code>{escape(verdict.directory)}</code>", f"{mark}{escape(verdict.sentence)}"])
     return table("The next start", ["log directory", "what it does"], rows) if rows else ""
+
+
+def _changes(result: AuditResult) -> str:
+    """What is new, gone and growing, as lines, the first of which names the last audit."""
+    changes = result.changes
+    assert changes is not None
+    rows = [
+        ["new", escape(finding.name), f"<code>{escape(finding.file)}</code>", escape(finding.detail)]
+        for finding in changes.new[:MOST_CHANGES]
+    ]
+    rows += [
+        ["growing", escape(finding.name), f"<code>{escape(finding.file)}</code>", escape(finding.detail)]
+        for finding in changes.growing[:MOST_CHANGES]
+    ]
+    rows += [["gone", escape(key.name), f"<code>{escape(key.place)}</code>", ""] for key in changes.gone[:MOST_CHANGES]]
+    sentence = "".join(f"<p>{escape(text)}</p>" for text in changes_sentences(result))
+    return sentence + (table("What has changed", ["", "check", "place", "first"], rows) if rows else "")
 
 
 def _kinds(result: AuditResult) -> str:

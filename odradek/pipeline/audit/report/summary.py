@@ -3,7 +3,9 @@
 Prints to the given console and does no other I/O. The worst comes first; notes are one line.
 """
 
+from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +37,26 @@ def reading_sentences(result: AuditResult) -> list[str]:
     known = sum(reading.bytes_known for reading in result.readings)
     read = sum(reading.bytes_read for reading in result.readings)
     spared = [f"{bytes_text(known)} of closed segments were known, {bytes_text(read)} were read."] if known else []
-    return [*spared, *result.notes]
+    return [*spared, *changes_sentences(result), *result.notes]
+
+
+def changes_sentences(result: AuditResult) -> list[str]:
+    """What is new, gone and growing since the last audit; empty without one."""
+    changes = result.changes
+    if changes is None or changes.since_ms is None:
+        return []
+    since = datetime.fromtimestamp(changes.since_ms / 1000, UTC).isoformat(timespec="seconds")
+    kinds = {
+        "new": Counter(finding.name for finding in changes.new),
+        "gone": Counter(key.name for key in changes.gone),
+        "growing": Counter(finding.name for finding in changes.growing),
+    }
+    parts = [
+        f"{kind}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+        for kind, counts in kinds.items()
+        if counts
+    ]
+    return [f"Since the audit of {since}: {'; '.join(parts) or 'no finding is new, gone or growing'}."]
 
 
 def is_brief(result: AuditResult) -> bool:
