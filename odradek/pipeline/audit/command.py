@@ -15,6 +15,7 @@ from odradek.protocol.common.command_arguments import add_arguments, argument, p
 from ..command_line import interruptible, path_on_disk, share, size, time_ms
 from ..directories.file_access import check_reachable, path_of
 from ..directories.log_directories import LogDirectoryError
+from ..engine.choice import AUTO
 from ..engine.engines import ENGINES, LOCAL, SPARK
 from ..engine.job import EngineError, writing
 
@@ -53,8 +54,9 @@ class AuditArguments(NamedTuple):
     )
     engine: str | None = argument(
         "--engine",
-        choices=ENGINES,
-        help="local: processes on this host (default for one DIR); spark: tasks of a cluster (default for several)",
+        choices=(*ENGINES, AUTO),
+        help="local: processes on this host (default for one DIR); spark: tasks of a cluster (default for several); "
+        "auto: local until it is too large",
     )
     format: list[str] | None = argument(
         "--format",

@@ -13,7 +13,8 @@ from odradek.storage.files.meta_properties import read_meta_properties, read_par
 from odradek.storage.files.regular_files import fault_text
 
 from ..directories.file_access import PathFiles
-from ..engine.engines import run_tasks
+from ..engine.choice import AUTO, EngineChoice, choose_engine
+from ..engine.engines import available_cores, run_tasks
 from ..engine.job import Job
 from .assignment import confirmed
 from .findings import Finding
@@ -55,6 +56,9 @@ def audit_directories(
     plan = plan_audit(directories, AuditOptions(topics, now_ms, at_ms, level, state))
     portions = portions_of(plan.tasks, tables, frozenset(ignored), portion_replicas)
     result = AuditResult(stops=plan.stops, portions=len(portions))
+    if engine == AUTO:
+        engine, reason = _chosen(portions)
+        result.notes.append(reason)
     if progress is not None:
         progress.begin(sum(map(size_of, plan.tasks)))
     reports = list(run_tasks(engine, _job(portions, progress)))
@@ -134,6 +138,12 @@ def _end_run(
         end_run(state, directories, [task.replica for task in plan.tasks])
     except OSError as error:
         result.notes.append(f"the state {state.root} can't be written: {fault_text(error)}")
+
+
+def _chosen(portions: Sequence[Portion]) -> EngineChoice:
+    from ..engine.spark_tasks import missing_for_spark  # its imports are Spark's
+
+    return choose_engine(sum(portion.work for portion in portions), available_cores(), missing_for_spark)
 
 
 def _place(portion: Portion) -> Path:

@@ -8,13 +8,16 @@ Spark's DAGScheduler.handleTaskCompletion.
 
 import os
 import re
+import shutil
 import socket
+import subprocess
 import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -24,6 +27,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _INSTALL = "install odradek with the extra 'spark' (README.md, Install)"
+_ANSWER_S = 30
 _LOCAL = "or use --engine local, which needs neither"
 _TASK_ERROR = re.compile(r"TaskError: (.*?)\s*(?:\n\s*(?:\n|at |SQLSTATE|Driver stacktrace)|$)", re.DOTALL)
 
@@ -124,6 +128,38 @@ def _job_error(error: Exception) -> EngineError:
     return TaskError(found.group(1).strip()) if found else EngineError(f"Spark could not run the job: {text}")
 
 
+def missing_for_spark() -> str:
+    """What this machine lacks to start Spark; "" if it has pyspark and a program named java."""
+    if find_spec("pyspark") is None:
+        return f"pyspark is not installed: {_INSTALL}"
+    return "" if _java() is not None else "Java was found neither on the PATH nor at JAVA_HOME"
+
+
+def _java() -> str | None:
+    """The program that Spark starts; None if there is none."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which(os.path.join(home, "bin", "java") if home else "java")
+
+
+def _java_error(error: Exception) -> EngineError:
+    """Why Java did not start Spark: it is missing, or it failed, which its version may explain."""
+    java = _java()
+    if java is None:
+        return EngineMissingError(
+            f"--engine spark needs Java 17 or newer (java on the PATH, or JAVA_HOME), {_LOCAL}: {error}"
+        )
+    try:
+        asked = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=_ANSWER_S)
+        lines = (asked.stderr or asked.stdout).strip().splitlines()
+        said = f"{java} -version says: {lines[0] if lines else 'nothing'} (exit code {asked.returncode})"
+    except (OSError, subprocess.TimeoutExpired) as fault:
+        said = f"{java} -version fails: {fault}"
+    return EngineError(
+        f"Java is there, but Spark did not start with it. It needs Java 17 or newer and some hundred MB of memory; "
+        f"{said}, {_LOCAL}: {error}"
+    )
+
+
 @contextmanager
 def spark_session(name: str) -> Iterator[Any]:
     """The running session, or a new one that is stopped at the end of the block.
@@ -154,9 +190,7 @@ def spark_session(name: str) -> Iterator[Any]:
     except PySparkException as error:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise EngineError(f"Spark did not start: {error}") from error
-        raise EngineMissingError(
-            f"--engine spark needs Java 17 or newer (java on the PATH, or JAVA_HOME), {_LOCAL}: {error}"
-        ) from error
+        raise _java_error(error) from error
     try:
         yield spark
     finally:

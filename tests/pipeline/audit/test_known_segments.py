@@ -24,7 +24,7 @@ ROUNDS = 5
 def outcome(result: AuditResult) -> dict[str, Any]:
     """All of a result but what was read, and the one finding that only a state has."""
     found = asdict(result)
-    for name in ("readings", "notes"):
+    for name in ("readings", "notes", "changes"):
         del found[name]
     for report in found["partitions"]:
         del report["reading"]
