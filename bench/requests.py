@@ -2,6 +2,7 @@
 
 Compares checkouts in turn: this one, and others given with `--base`. Each broker runs as a process with the same
 interpreter; the load is raw frames, so that the time of a client does not count. The least of the rounds is reported.
+The row FLOOR is a protocol on uvloop that answers without reading: what the event loop and the kernel take of each row.
 """
 
 import argparse
@@ -44,6 +45,37 @@ ROOT = Path(__file__).parent.parent
 CLIENT_ID = "odradek-bench"
 GROUP = "bench"
 CONSUMER_GROUP = "bench-consumers"
+
+
+FLOOR = "a bare protocol on uvloop"
+BARE_PROTOCOL = """
+import asyncio, sys, uvloop
+
+
+class Bare(asyncio.BufferedProtocol):
+    buffer = bytearray(262144)
+
+    def connection_made(self, transport):
+        self.transport = transport
+
+    def get_buffer(self, sizehint):
+        return self.buffer
+
+    def buffer_updated(self, nbytes):
+        self.transport.write(ANSWER)
+
+
+ANSWER = (71).to_bytes(4, "big") + bytes(71)
+
+
+async def serve():
+    server = await asyncio.get_running_loop().create_server(Bare, "127.0.0.1", int(sys.argv[1]))
+    await server.serve_forever()
+
+
+uvloop.run(serve())
+"""
+"""It gets one request at a time on each connection."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -257,6 +289,38 @@ def serving(checkout: Path, directory: Path, keys: Sequence[str]) -> Iterator[tu
             stop(process)
 
 
+@contextmanager
+def bare_protocol() -> Iterator[tuple[int, int]]:
+    """:data:`BARE_PROTOCOL` as a process: its port and process id."""
+    port = free_port()
+    process = subprocess.Popen([sys.executable, "-c", BARE_PROTOCOL, str(port)], stdin=subprocess.DEVNULL)
+    try:
+        wait_until_connected(port, process)
+        yield port, process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_until_connected(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Waits until something listens on a port. Raises AssertionError if the process ends instead."""
+    while process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except ConnectionRefusedError:
+            time.sleep(0.01)
+    raise AssertionError(f"the process for port {port} ended with {process.returncode}")
+
+
+def least_us(pid: int, load: Load, row: Row) -> float:
+    """The processor time of one request of a row in us, after a tenth of the row to warm up."""
+    load.run(row, max(len(load.sockets) * row.depth, row.requests // 10))
+    before = processor_ns(pid)
+    load.run(row, row.requests)
+    return (processor_ns(pid) - before) / row.requests / 1000
+
+
 def measure(
     checkouts: dict[str, Path],
     connections: int,
@@ -266,8 +330,8 @@ def measure(
     only: str,
     has_quotas: bool,
 ) -> dict[str, dict[str, float]]:
-    """The least processor time in us of each row and checkout."""
-    least: dict[str, dict[str, float]] = {}
+    """The least processor time in us of each row and checkout. :data:`FLOOR` is measured between the rows."""
+    least: dict[str, dict[str, float]] = {FLOOR: {"here": float("inf")}}
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="odradek-bench-")))
         begun: dict[str, tuple[int, Load]] = {}
@@ -278,6 +342,10 @@ def measure(
             begun[name] = pid, load
             if has_quotas:
                 set_quotas(load)
+        bare_port, bare_pid = stack.enter_context(bare_protocol())
+        bare = Load(bare_port, connections)
+        stack.callback(bare.close)
+        floor = Row(FLOOR, [encode_request(ApiVersionsRequest(), 0, 7, CLIENT_ID)], requests=10_000)
         each = {name: list(rows(load, connections, partitions)) for name, (_, load) in begun.items()}
         for at in range(len(next(iter(each.values())))):
             for _ in range(rounds):
@@ -285,12 +353,11 @@ def measure(
                     row = each[name][at]
                     if only not in row.name:
                         continue
-                    load.run(row, max(connections * row.depth, row.requests // 10))
-                    before = processor_ns(pid)
-                    load.run(row, row.requests)
-                    us = (processor_ns(pid) - before) / row.requests / 1000
+                    us = least_us(pid, load, row)
                     found = least.setdefault(row.name, {})
                     found[name] = min(us, found.get(name, us))
+                if only in each["here"][at].name:
+                    least[FLOOR]["here"] = min(least[FLOOR]["here"], least_us(bare_pid, bare, floor))
     return least
 
 
@@ -319,8 +386,10 @@ def main() -> int:
     show: Callable[[float], str] = "{:8.1f}".format
     for row, times in found.items():
         ours = times["here"]
+        # The bare protocol has one request at a time on a connection.
+        above = "" if "in flight" in row else f"above the floor {show(ours - found[FLOOR]['here'])}"
         others = "".join(f"  {name} {show(us)}  ratio {ours / us:.2f}" for name, us in times.items() if name != "here")
-        print(f"{row:34} {show(ours)} us{others}", flush=True)
+        print(f"{row:34} {show(ours)} us  {above:24}{others}", flush=True)
     return 0
 
 
