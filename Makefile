@@ -245,6 +245,10 @@ LEDGER_TESTS ?= tests/clients tests/parity tests/door tests/client tests/testing
 protocol-ledger: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(PYTEST) -m "not long" -p support.ledger.plugin $(LEDGER_TESTS)
 
+## client-libraries: run client libraries and their suites at ours and at a real Kafka; writes docs/clients.md (an hour; Java, Maven, Go, Rust, Node)
+client-libraries: $(VENV)/.installed-dev
+	CI=true PYTHONPATH=tests $(BIN)/python -m systems.libraries.record $(LIBRARIES)
+
 ## config-keys: extract the facts of Kafka's configuration keys anew; KAFKA_LIBS is the folder with a release's jars
 config-keys:
 	java -cp "$(KAFKA_LIBS)/*" broker/config/extract/ExtractConfigKeys.java broker/config/data
@@ -282,4 +286,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger config-keys config-docs wheel clean help
+.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs wheel clean help

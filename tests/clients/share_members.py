@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from support.eventually import PATIENCE_S
-from support.kafka.java import TABLE_VERSION
+from support.kafka.java import FORMER_KAFKA_VERSION, TABLE_VERSION
 from support.kafka.java_program import JavaProgram
 
 Got = tuple[int, int, int, str]
@@ -52,3 +52,9 @@ class ShareMembers(JavaProgram):
         answer = self.order({"do": what, "name": name, **fields})
         assert "error" not in answer, answer["error"]
         return answer
+
+
+class FormerShareMembers(ShareMembers):
+    """Those of the release before, 4.3.1."""
+
+    RELEASE = FORMER_KAFKA_VERSION

@@ -15,7 +15,7 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
-from clients.share_members import ShareMembers
+from clients.share_members import FormerShareMembers, ShareMembers
 from odradek.testing import InProcessBroker
 from support.brokers.our_broker import OurBroker
 from support.eventually import PATIENCE_S, eventually
@@ -32,15 +32,20 @@ KEYS = {
 EXPLICIT = {"share_acknowledgement_mode": "explicit"}
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
-    with OurBroker(tmp_path_factory.mktemp("share"), KEYS) as running:
+RELEASES = [ShareMembers, pytest.param(FormerShareMembers, marks=pytest.mark.nightly)]
+"""The share consumers of Kafka 4.4.0 and of 4.3.1."""
+
+
+@pytest.fixture(scope="module", params=RELEASES, ids=["4.4.0", "4.3.1"])
+def members(request: pytest.FixtureRequest) -> Iterator[ShareMembers]:
+    with request.param() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def members() -> Iterator[ShareMembers]:
-    with ShareMembers() as running:
+def broker(members: ShareMembers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OurBroker]:
+    """A broker for the tests with the share consumers of one release."""
+    with OurBroker(tmp_path_factory.mktemp("share"), KEYS) as running:
         yield running
 
 
