@@ -9,6 +9,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from pyspark.sql import SparkSession
 
 from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.job import audit_directories
@@ -17,7 +18,7 @@ from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.state_file import VERSION, StateError, StoredSums, decode_state, encode_state
 from odradek.pipeline.audit.state_run import begin_run
 from odradek.pipeline.directories.file_access import path_of
-from odradek.pipeline.engine.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL, SPARK
 from support.data.log_directories import flip_a_byte, history_directory
 from support.disks.small_disk import SmallDisk
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
@@ -165,6 +166,16 @@ def test_partitions_that_are_gone_leave_the_state(directory: AuditedDirectory, t
     assert (folder / "t-2.records").exists(), "an audit of some topics does not know the others"
     audited(directory.root, state)
     assert sorted(path.name for path in folder.iterdir()) == ["t-0.records", "t-1.records"]
+
+
+@pytest.mark.ci
+def test_spark_keeps_and_takes_the_same_sums(directory: AuditedDirectory, spark: SparkSession, tmp_path: Path) -> None:
+    local = audited(directory.root, tmp_path / "state")
+    first = audit_directories([directory.root], SPARK, now_ms=NOW_MS, state=begin_run(tmp_path / "of-spark"))
+    second = audit_directories([directory.root], SPARK, now_ms=NOW_MS, state=begin_run(tmp_path / "state"))
+    assert first == second == local
+    assert known(second) == closed_bytes(directory.root)
+    assert known(audited(directory.root, tmp_path / "of-spark")) == closed_bytes(directory.root)
 
 
 PROGRAM = """
