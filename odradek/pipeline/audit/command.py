@@ -107,6 +107,11 @@ class AuditArguments(NamedTuple):
     metrics: Path | None = argument(
         "--metrics", metavar="FILE", type=path_on_disk, help="write figures as OpenMetrics to this file"
     )
+    runs: str | None = argument(
+        "--runs",
+        metavar="TABLE",
+        help="append a row for each DIR to this Parquet table, a folder or a URL: cluster, broker, run, time, counts",
+    )
     ignore: list[str] = argument(
         "--ignore", action="append", default=[], metavar="FINDING", help="do not report this finding; may be repeated"
     )
@@ -161,14 +166,27 @@ def run(options: AuditArguments) -> int:
     if options.fail_on_new and result.changes is not None:
         counted = result.changes.new
     code = exit_code(counted, options.fail_on)
+    _record_run(options, result, monotonic() - begun_s, code)
+    return code
+
+
+def _record_run(options: AuditArguments, result: "AuditResult", seconds: float, code: int) -> None:
+    """Writes `--metrics` and appends to `--runs`. Raises OutputFaultError, ImportError."""
+    end_s = time()
     if options.metrics is not None:
         from .metrics import RunFigures, metrics_text
         from .state_file import replace_file
 
-        figures = RunFigures(time(), monotonic() - begun_s, code)
         with writing(options.metrics, "the audit is done, and the old file is as it was"):
-            replace_file(options.metrics, metrics_text(result, figures).encode())
-    return code
+            replace_file(options.metrics, metrics_text(result, RunFigures(end_s, seconds, code)).encode())
+    if options.runs is not None:
+        from .job import broker_of
+        from .report.runs_table import RunRow, append_run
+
+        owners = {stop.directory: broker_of(path_of(stop.directory)) for stop in result.stops}
+        [table] = _directories([options.runs])
+        with writing(table, "the audit is done, and the table has no row of it"):
+            append_run(table, result, RunRow(round(end_s * 1000), options.level, seconds, code), owners)
 
 
 def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:

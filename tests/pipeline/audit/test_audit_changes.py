@@ -1,5 +1,6 @@
 """`audit --state` beside the audit before: new, gone and growing findings, the exit code, the metrics."""
 
+import base64
 import json
 import os
 import random
@@ -7,6 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as parquet
 import pytest
 
 from odradek.pipeline.audit.command import audit
@@ -152,6 +154,27 @@ def test_the_metrics_have_the_figures_of_the_summary(root: Path, tmp_path: Path)
     assert second["odradek_audit_known_bytes"] + second["odradek_audit_read_bytes"] == first["odradek_audit_read_bytes"]
     assert path.read_text().endswith("# EOF\n")
     assert [entry.name for entry in os.scandir(tmp_path) if "prom" in entry.name] == ["audit.prom"]
+
+
+def test_each_run_appends_a_row_for_each_directory(root: Path, tmp_path: Path) -> None:
+    other, table = AuditedDirectory(tmp_path / "other", seed=6).root, tmp_path / "runs"
+    words = [str(root), str(other), "--engine", "local", "--now", str(NOW_MS), "--topic", "t"]
+    words += ["--state", str(tmp_path / "state"), "--runs", str(table), "--fail-on", "error"]
+    flip_a_byte(other)
+    codes = [audit(words) for _ in range(3)]
+    rows = parquet.read_table(table).to_pylist()
+    assert len(rows) == 6
+    assert [row["exit_code"] for row in rows] == [code for code in codes for _ in range(2)]
+    assert len({row["run"] for row in rows}) == len(list(table.iterdir())) == 3
+    assert {(row["directory"], row["broker"]) for row in rows} == {(str(root), 1), (str(other), 1)}
+    assert {row["cluster"] for row in rows} == {base64.urlsafe_b64encode(bytes(16)).decode()[:22]}
+    times = [row["time"] for row in rows]
+    assert times == sorted(times)
+    here, there = [[row for row in rows if row["directory"] == str(place)] for place in (root, other)]
+    assert [row["errors"] for row in there] == [there[0]["errors"]] * 3
+    assert there[0]["errors"] > 0
+    assert [row["new"] for row in there][2] == 0 < there[0]["new"]
+    assert here[0]["bytes_known"] == 0 < here[1]["bytes_known"]
 
 
 def test_metrics_are_what_a_parser_of_openmetrics_expects(root: Path, tmp_path: Path) -> None:
