@@ -20,7 +20,13 @@ from typing import NamedTuple
 from odradek.protocol.common.holder import holder
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-from ..metadata.image.image import BrokerRegistration, LeaderRecoveryState, PartitionImage
+from ..metadata.image.image import (
+    DIRECTORY_LOST,
+    DIRECTORY_UNASSIGNED,
+    BrokerRegistration,
+    LeaderRecoveryState,
+    PartitionImage,
+)
 from .replica_selector import ReplicaView
 
 UNKNOWN_OFFSET = -1
@@ -44,9 +50,19 @@ _METADATA_TELLS = frozenset(
 class Follower:
     """The state of one follower, as the leader knows it. Times are ms of a monotonic clock."""
 
-    __slots__ = ("broker_epoch", "caught_up_ms", "end_offset", "last_fetch_ms", "leader_end_offset", "log_start_offset")
+    __slots__ = (
+        "broker_epoch",
+        "caught_up_ms",
+        "directory_id",
+        "end_offset",
+        "last_fetch_ms",
+        "leader_end_offset",
+        "log_start_offset",
+    )
 
     def __init__(self) -> None:
+        self.directory_id = DIRECTORY_UNASSIGNED
+        """The log directory of the replica, as the metadata has it."""
         self.end_offset = UNKNOWN_OFFSET
         self.log_start_offset = UNKNOWN_OFFSET
         self.broker_epoch = NO_EPOCH
@@ -183,6 +199,7 @@ class InSyncReplicas:
             if replica != self._node_id:
                 is_new = replica not in self.followers
                 follower = self.followers.setdefault(replica, Follower())
+                follower.directory_id = image.directory_of(replica)
                 if is_new_epoch or is_new:
                     follower.reset(
                         now_ms, end_offset, is_new_leader=is_new_leader or is_new, is_in_sync=replica in self.isr
@@ -302,10 +319,18 @@ class InSyncReplicas:
         )
 
     def _is_eligible(self, replica_id: int, follower: Follower) -> bool:
-        """Whether the controllers would accept the follower in the ISR: its broker is registered, neither fenced nor
-        shutting down, and has fetched since its last start."""
+        """Whether the follower can be in the ISR: its broker is registered, neither fenced nor shutting down, and has
+        fetched since its last start, and its log directory has not failed.
+
+        The last is ours. Kafka's leader waits for a replica in a failed directory until ``replica.lag.time.max.ms``
+        have passed, and acknowledges no write meanwhile. A directory that is LOST is in use: its broker has handed over
+        the leadership only.
+        """
         registration = self._registration(replica_id)
-        return registration is not None and registration.is_active and follower.broker_epoch == registration.epoch
+        if registration is None or not registration.is_active or follower.broker_epoch != registration.epoch:
+            return False
+        directory_id = follower.directory_id
+        return directory_id == DIRECTORY_LOST or registration.has_online_directory(directory_id)
 
     def _propose(self, members: frozenset[int]) -> None:
         epochs = {replica: self.followers[replica].broker_epoch for replica in members if replica != self._node_id}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.metadata.image.image import PartitionImage
+from odradek.broker.metadata.image.image import DIRECTORY_LOST, PartitionImage
 from odradek.broker.replicas.isr import Committed, InSyncReplicas, Proposal
 
 from .isr_world import BROKERS, DIRECTORIES, LAG_MS, Controller, World
@@ -83,3 +83,33 @@ def test_late_metadata_does_not_end_the_next_proposal() -> None:
     core.lead(PartitionImage(BROKERS, DIRECTORIES, (1, 3), 1, 0, 1), 20, 12, 10_000)
     core.fetched(3, 1, 20, 0, 20, 10_000)
     assert core.high_watermark == 12, "2 may be in the ISR already"
+
+
+def test_a_replica_in_a_failed_directory_is_not_waited_for() -> None:
+    """Kafka's leader waits for it until replica.lag.time.max.ms have passed."""
+    registrations = Controller().registrations()
+    failed, healthy = b"1" * 16, b"2" * 16
+    core = InSyncReplicas(1, LAG_MS, registrations.get)
+    directories = (healthy, healthy, failed)
+    core.lead(PartitionImage(BROKERS, directories, (1, 2, 3), 1, 0, 0), 20, 20, 0)
+    for follower in (2, 3):
+        core.fetched(follower, 1, 20, 0, 20, 10_000)
+    registrations[3] = registrations[3]._replace(directories=(healthy,))
+    core.lead(PartitionImage(BROKERS, directories, (1, 2), 1, 0, 1), 20, 20, 10_000)
+    core.fetched(3, 1, 20, 0, 20, 10_001)  # of its last fetch session
+    assert core.unsent is None, "it does not join again"
+    core.fetched(2, 1, 30, 0, 30, 10_002)
+    assert core.high_watermark == 30
+
+
+def test_a_replica_in_a_lost_directory_is_waited_for() -> None:
+    """Its broker has handed over the leadership, because the directory is full, and still follows."""
+    registrations = Controller().registrations()
+    healthy = b"2" * 16
+    registrations[3] = registrations[3]._replace(directories=(healthy,))
+    core = InSyncReplicas(1, LAG_MS, registrations.get)
+    core.lead(PartitionImage(BROKERS, (healthy, healthy, DIRECTORY_LOST), (1, 2), 1, 0, 0), 20, 20, 0)
+    for follower in (2, 3):
+        core.fetched(follower, 1, 20, 0, 20, 10_000)
+    assert core.unsent is not None
+    assert core.unsent.members == {1, 2, 3}
