@@ -88,7 +88,7 @@ def settled(door: Door) -> Seen:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("version", [KAFKA_VERSION, FORMER_KAFKA_VERSION])
+@pytest.mark.parametrize("version", [KAFKA_VERSION, pytest.param(FORMER_KAFKA_VERSION, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("way", CI_WAYS, ids=lambda way: f"{way.theirs}-{way.ours}")
 def test_we_take_the_directory_of_a_kafka_over_and_it_has_it_again(tmp_path: Path, way: Way, version: str) -> None:
     java_or_skip(version)

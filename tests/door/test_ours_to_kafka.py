@@ -128,7 +128,9 @@ def test_kafka_takes_our_directory_over_and_we_have_it_again(tmp_path: Path, way
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("dynamic_quorum", [True, False], ids=["dynamic", "static"])
+@pytest.mark.parametrize(
+    "dynamic_quorum", [pytest.param(True, id="dynamic"), pytest.param(False, id="static", marks=pytest.mark.nightly)]
+)
 def test_a_directory_formatted_for_the_former_kafka_goes_there_and_comes_back(
     tmp_path: Path, dynamic_quorum: bool
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from door.two_brokers import Door, Way
+from door.two_brokers import WAYS_OF_GROUPS, Door, Way
 from odradek.protocol.messages.groups import DeleteGroupsRequest
 from parity.share_members import ShareMembers
 from parity.side import Side
@@ -69,7 +69,7 @@ def go_on(side: Side, newcomer: str) -> None:
     assert max(sizes) - min(sizes) <= 1
 
 
-@pytest.mark.parametrize("way", [Way("stop", "stop", False), Way("kill", "kill", True)], ids=["stop", "kill"])
+@pytest.mark.parametrize("way", WAYS_OF_GROUPS)
 def test_share_groups_go_through_the_door(tmp_path: Path, way: Way) -> None:
     door = Door(tmp_path, way, KEYS, ours={}, theirs=KAFKAS_KEYS, version=TABLE_VERSION)
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from door.two_brokers import Door, Way
+from door.two_brokers import WAYS_OF_GROUPS, Door, Way
 from parity.sharers import Sharers
 from parity.side import DEADLINE_S, Side, batch
 from support.kafka.java import KAFKA_VERSION
@@ -95,7 +95,7 @@ def until_letters(side: Side, history: History) -> None:
         assert time.monotonic() < deadline, (wanted, letters(side))
 
 
-@pytest.mark.parametrize("way", [Way("stop", "stop", False), Way("kill", "kill", True)], ids=["stop", "kill"])
+@pytest.mark.parametrize("way", WAYS_OF_GROUPS)
 def test_records_go_through_the_door(tmp_path: Path, way: Way) -> None:
     door = Door(tmp_path, way, KEYS, ours={}, theirs={}, version=KAFKA_VERSION)
     history = History()

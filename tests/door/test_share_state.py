@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from door.two_brokers import Door, Way
+from door.two_brokers import WAYS_OF_GROUPS, Door, Way
 from odradek.protocol.internal_records.share_batches import StateBatch
 from parity.side import Side
 from support.eventually import eventually
@@ -60,7 +60,7 @@ def seen(side: Side, leader_epoch: int) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("way", [Way("stop", "stop", False), Way("kill", "kill", True)], ids=["stop", "kill"])
+@pytest.mark.parametrize("way", WAYS_OF_GROUPS)
 def test_states_go_through_the_door(tmp_path: Path, way: Way) -> None:
     rng = random.Random(way.ours)
     door = Door(tmp_path, way, KEYS, ours=OUR_KEYS, theirs={}, version=TABLE_VERSION)

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from door.two_brokers import Door, Way
+from door.two_brokers import WAYS_OF_GROUPS, Door, Way
 from odradek.protocol.messages.streams_groups import StreamsGroupDescribeRequest
 from parity.side import Side
 from support.brokers.python_clients import CLIENTS
@@ -79,7 +79,7 @@ def wait_until_calm(port: int, is_ours: bool) -> None:
         eventually(lambda: f"the group is at rest: {found}", is_calm, patience_s=120)
 
 
-@pytest.mark.parametrize("way", [Way("stop", "stop", False), Way("kill", "kill", True)], ids=["stop", "kill"])
+@pytest.mark.parametrize("way", WAYS_OF_GROUPS)
 def test_a_living_streams_group_goes_through_the_door(tmp_path: Path, way: Way) -> None:
     java_or_skip()
     door = Door(tmp_path, way, KEYS, ours={}, theirs={})

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from door.continuity import LivingProducer
 from door.rules import violations
 from support.brokers.our_broker import OurBroker
@@ -26,6 +28,13 @@ class Way(NamedTuple):
     theirs: str
     dynamic_quorum: bool
     directories: int = 1
+
+
+WAYS_OF_GROUPS = (
+    pytest.param(Way("stop", "stop", False), id="stop", marks=pytest.mark.nightly),
+    pytest.param(Way("kill", "kill", True), id="kill"),
+)
+"""How the doors of share and streams groups end their brokers. In CI they are killed, which demands more."""
 
 
 class Door:
