@@ -20,6 +20,10 @@ def process_id(_: object) -> int:
     return os.getpid()
 
 
+def end_at_once() -> None:
+    os._exit(7)
+
+
 def note_process(directory: Path) -> None:
     """Leaves a file with the number of the process."""
     (directory / str(os.getpid())).touch()

@@ -205,7 +205,7 @@ def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:
             at_ms=options.at,
             level=options.level,
             ignored=options.ignore,
-            state=_state(options),
+            state=_state(options, directories),
             progress=progress,
         )
         if options.output is None:
@@ -234,7 +234,7 @@ def _pace(throttle: int | None, engine: str) -> AbstractContextManager[None]:
     return reading_in_background(throttle)
 
 
-def _state(options: AuditArguments) -> "StateOptions | None":
+def _state(options: AuditArguments, directories: Sequence[Path]) -> "StateOptions | None":
     """The state of `--state`; None without it. Raises LogDirectoryError, OSError."""
     if options.state is None:
         if options.scrub is not None:
@@ -243,6 +243,11 @@ def _state(options: AuditArguments) -> "StateOptions | None":
     from .state_run import begin_run
 
     [root] = _directories([options.state])
+    for directory in directories:
+        if directory.absolute() in (root.absolute(), *root.absolute().parents):
+            raise LogDirectoryError(
+                f"--state {root} is in the log directory {directory}: Kafka would not start with it"
+            )
     return begin_run(root, options.scrub or 0)
 
 

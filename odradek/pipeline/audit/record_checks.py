@@ -18,6 +18,7 @@ from ..engine.compiled import IS_COMPILED
 from .chunk_batches import CODECS, DELETE_HORIZON, BatchLocation, ChunkBatches
 from .key_placement import KeyPlacement
 from .key_tables import Hashes, KeyCounts, KeySet, hash_keys
+from .packed_arrays import PackedArray
 from .sums import BatchSums, RecordSums
 from .tasks import AuditTask, PartitionReport
 
@@ -57,10 +58,10 @@ class _SegmentRecords:
             self.decoded_size,
             self.is_compressed,
             counts.records,
-            counts.buckets,
-            counts.bits,
+            PackedArray.of(counts.buckets.reshape(-1)),
+            PackedArray.of(numpy.packbits(counts.bits)),
             cleaned_to,
-            numpy.concatenate(self.clean_hashes),
+            PackedArray.of(numpy.concatenate(self.clean_hashes)),
             self.least_horizon,
             placement.placed if placement is not None and is_placed else None,
             0 if placement is None else placement.looked_at,
@@ -92,14 +93,14 @@ class RecordChecks:
         """Begins a segment. `is_kept`: whether its sums will be kept."""
         self._own = _SegmentRecords(self._task, is_kept=is_kept)
 
-    def end(self) -> RecordSums:
-        """Ends a segment: adds its sums to the partition's, and returns them."""
+    def end(self) -> RecordSums | None:
+        """Ends a segment: adds its sums to the partition's, and returns them if they are kept."""
         own = self._own
         counts = own.counts
         self._counts.merge(counts.records, counts.buckets, counts.bits)
         self._decoded_size += own.decoded_size
         self._is_compressed |= own.is_compressed
-        return own.sums(self._task.cleaned_to)
+        return None if own.placement is None else own.sums(self._task.cleaned_to)
 
     def accepts(self, sums: RecordSums, batches: BatchSums) -> bool:
         """Whether reading the segment would find no more than what its sums have, and `take` has the same effect."""
@@ -113,14 +114,15 @@ class RecordChecks:
             return False
         if sums.least_horizon is not None and sums.least_horizon < self._task.now_ms - HORIZON_TOLERANCE_MS:
             return False
-        return not self._clean_keys.has_any(sums.clean_hashes)
+        return not self._clean_keys.has_any(sums.clean_hashes.values())
 
     def take(self, sums: RecordSums) -> None:
         """Adds the sums of the log's next segment, which was accepted, instead of reading it."""
-        self._counts.merge(sums.key_records, sums.buckets, sums.bits)
+        bits = numpy.unpackbits(sums.bits.values())
+        self._counts.merge(sums.key_records, sums.buckets.values().reshape(2, -1), bits)
         self._decoded_size += sums.decoded_size
         self._is_compressed |= sums.is_compressed
-        self._clean_keys.add(sums.clean_hashes)
+        self._clean_keys.add(sums.clean_hashes.values())
         self._placement.take(sums.placed or (), sums.looked_at)
 
     def read(self, batches: ChunkBatches, chunk: BatchTable) -> None:

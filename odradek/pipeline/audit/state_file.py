@@ -4,25 +4,23 @@
     <xxh3-64 of the rest, 16 hex digits>\\n
     <size of the JSON in bytes>\\n
     JSON                                        the basis, and the sums of each segment; an array is [type, size, parts]
-    arrays                                      one after the other, each compressed with zlib
+    arrays                                      one after the other (packed_arrays.py)
 
-An array with few numbers that are not 0 is stored as their indexes and values. Nothing in the file is executed when it
+Nothing in the file is executed when it
 is read. It is replaced as a whole, so a reader gets the old or the new one. Source: docs/audit.md.
 """
 
 import json
 import os
 import uuid
-import zlib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
 
-import numpy
 import xxhash
-from numpy.typing import NDArray
 
 from ..directories.file_access import is_local, read_file
+from .packed_arrays import PackedArray, as_described
 from .sums import (
     BatchSums,
     EpochRun,
@@ -38,8 +36,6 @@ from .sums import (
 
 VERSION = 1
 _MAGIC = b"odradek audit state "
-_SPARSE = 8
-_LEVEL = 1
 
 
 class StateError(Exception):
@@ -107,45 +103,29 @@ def decode_state(data: bytes) -> StoredSums:
     if digest != xxhash.xxh3_64_hexdigest(rest).encode():
         raise StateError("its bytes do not have its checksum")
     size, _, body = rest.partition(b"\n")
-    arrays = _Arrays(body, int(size))
+    arrays = _Bytes(body, int(size))
     basis, audited_ms, segments = json.loads(body[: int(size)])
     found = [_sums_of(segment, arrays) for segment in segments]
     return StoredSums(basis, audited_ms, {sums.base_offset: sums for sums in found})
 
 
-class _Arrays:
-    """Takes the arrays of a file, in order."""
+class _Bytes:
+    """Takes the bytes of arrays, one after the other."""
 
     def __init__(self, data: bytes, position: int) -> None:
-        self._data = memoryview(data)
+        self._data = data
         self._position = position
 
-    def next(self, described: list[Any]) -> NDArray[Any]:
-        """The next array, as `_array` has described it."""
-        kind, size, parts = described
-        taken = []
-        for dtype, length in parts:
-            data = zlib.decompress(self._data[self._position : self._position + length])
-            self._position += length
-            taken.append(numpy.frombuffer(data, dtype))
-        if len(taken) == 1:
-            return taken[0].astype(kind)
-        array = numpy.zeros(size, kind)
-        array[taken[0]] = taken[1]
-        return array
+    def take(self, size: int) -> bytes:
+        """The next bytes."""
+        self._position += size
+        return self._data[self._position - size : self._position]
 
 
-def _array(values: NDArray[Any], arrays: list[bytes]) -> list[Any]:
-    """Adds an array to `arrays`. Returns [type, size, [[stored type, stored bytes] of each part]]."""
-    used = numpy.flatnonzero(values)
-    parts = [values] if len(used) * _SPARSE > len(values) or not len(values) else [used, values[used]]
-    described = []
-    for part in parts:
-        small = part.astype(numpy.min_scalar_type(int(part.max()))) if len(part) and int(part.min()) >= 0 else part
-        data = zlib.compress(small.tobytes(), _LEVEL)
-        arrays.append(data)
-        described.append([small.dtype.str, len(data)])
-    return [values.dtype.str, len(values), described]
+def _array(values: PackedArray, arrays: list[bytes]) -> list[Any]:
+    """Adds the bytes of an array to `arrays`. Returns what describes it."""
+    arrays += [part.data for part in values.parts]
+    return values.described()
 
 
 def _fields(row: Any) -> dict[str, Any]:
@@ -165,15 +145,15 @@ def _segment(sums: SegmentSums, arrays: list[bytes]) -> dict[str, Any]:
     records = sums.records
     if records is not None:
         found["records"] = _fields(records) | {
-            "buckets": _array(records.buckets.reshape(-1), arrays),
-            "bits": _array(numpy.packbits(records.bits), arrays),
+            "buckets": _array(records.buckets, arrays),
+            "bits": _array(records.bits, arrays),
             "clean_hashes": _array(records.clean_hashes, arrays),
             "placed": None if records.placed is None else [(number, key.hex()) for number, key in records.placed],
         }
     return found
 
 
-def _sums_of(found: dict[str, Any], arrays: _Arrays) -> SegmentSums:
+def _sums_of(found: dict[str, Any], arrays: _Bytes) -> SegmentSums:
     batches, transactions, records = found["batches"], found["transactions"], found["records"]
     gap = batches["first_gap"]
     batches |= {
@@ -194,9 +174,9 @@ def _sums_of(found: dict[str, Any], arrays: _Arrays) -> SegmentSums:
     if records is not None:
         placed = records["placed"]
         records |= {
-            "buckets": arrays.next(records["buckets"]).reshape(2, -1),
-            "bits": numpy.unpackbits(arrays.next(records["bits"])),
-            "clean_hashes": arrays.next(records["clean_hashes"]),
+            "buckets": as_described(records["buckets"], arrays.take),
+            "bits": as_described(records["bits"], arrays.take),
+            "clean_hashes": as_described(records["clean_hashes"], arrays.take),
             "placed": None if placed is None else [PlacedKey(number, bytes.fromhex(key)) for number, key in placed],
         }
     return SegmentSums(

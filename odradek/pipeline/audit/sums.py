@@ -8,8 +8,7 @@ Source: the checks (batch_checks.py, transaction_checks.py, producer_checks.py, 
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy
-from numpy.typing import NDArray
+from .packed_arrays import PackedArray
 
 MOST_FINDINGS = 100
 """The most findings of a segment that are kept. A segment with more is read again each time."""
@@ -220,11 +219,12 @@ class RecordSums:
     decoded_size: int
     is_compressed: bool
     key_records: int
-    buckets: NDArray[numpy.int32]
-    bits: NDArray[numpy.uint8]
+    buckets: PackedArray
+    bits: PackedArray
+    """Eight of `KeyCounts.bits` in each number."""
     cleaned_to: int
     """The offset at the time up to which the log was cleaned."""
-    clean_hashes: NDArray[numpy.int64]
+    clean_hashes: PackedArray
     """The hashes of the keys in the clean part of a compacted topic."""
     least_horizon: int | None = None
     """The earliest delete horizon of a tombstone, ms."""

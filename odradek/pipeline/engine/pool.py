@@ -24,7 +24,9 @@ from .job import Job, Result, Task, TaskError, task_error
 
 TICK_S = 1.0
 """How often the progress is called without news, and how often a worker sends what it has read."""
-_READ, _DONE, _FAILED = "read", "done", "failed"
+MOST_STILLBORN = 3
+"""So many workers that end before they begin are a fault of the program or the system, not of a task."""
+_READY, _READ, _DONE, _FAILED = "ready", "read", "done", "failed"
 
 
 def run_in_processes(job: Job[Task, Result], workers: int) -> Iterator[tuple[int, Result]]:
@@ -51,6 +53,8 @@ class _Worker:
     process: Any
     pipe: Connection
     index: int | None = None
+    is_ready: bool = False
+    """Whether it has imported what it needs."""
     told: int = 0
     """The bytes of its task that it has told of."""
 
@@ -63,6 +67,7 @@ class _Pool:
         self._waiting = deque(order)
         self._tried: set[int] = set()
         self._lost: list[str] = []
+        self._stillborn = 0
         self._workers: list[_Worker] = []
         self._context = _process_context(job.function)
 
@@ -100,6 +105,9 @@ class _Pool:
                 except (EOFError, ConnectionResetError):
                     self._bury(worker)
                     continue
+                if kind == _READY:
+                    worker.is_ready = True
+                    continue
                 if kind == _READ:
                     worker.told += value[1]
                     self._tell(*value)
@@ -127,11 +135,15 @@ class _Pool:
         if exit_code == -signal.SIGINT:
             raise KeyboardInterrupt  # Ctrl-C on a terminal reaches the workers too
         index = worker.index
-        if index is None:
-            raise TaskError(f"{self._job.name}: a worker process {_end_text(exit_code)} before it began")
+        assert index is not None
         self._tell("", -worker.told)
         name = self._job.task_name(index)
-        if index in self._tried:
+        if not worker.is_ready:
+            self._stillborn += 1
+            if self._stillborn >= MOST_STILLBORN:
+                raise TaskError(f"{self._job.name}: worker processes can't start: the last {_end_text(exit_code)}")
+            self._waiting.appendleft(index)
+        elif index in self._tried:
             self._lost.append(f"{name}: the second worker process {_end_text(exit_code)}, too")
         else:
             self._tried.add(index)
@@ -178,6 +190,8 @@ def _work(pipe: Connection, function: Callable[..., Any], tells: bool, begin: Ca
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     if begin is not None:
         begin()
+    with suppress(BrokenPipeError, ConnectionResetError):
+        pipe.send((_READY, None))
     while True:
         try:
             name, task = pipe.recv()

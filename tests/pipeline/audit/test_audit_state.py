@@ -1,5 +1,6 @@
 """The state of `audit --state`: what it spares, what it finds, and what a fault of it or of the run costs."""
 
+import io
 import os
 import signal
 import subprocess
@@ -8,12 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
+import numpy
 import pytest
 from pyspark.sql import SparkSession
 
 from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.audit.known_segments import SET_ASIDE, folder_of
+from odradek.pipeline.audit.packed_arrays import PackedArray, as_described
 from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.state_file import VERSION, StateError, StoredSums, decode_state, encode_state
 from odradek.pipeline.audit.state_run import begin_run
@@ -71,6 +74,27 @@ def test_the_summary_says_what_was_spared(
     assert "of closed segments were known" in capsys.readouterr().out
     assert audit([str(directory.root), "--scrub", "1%"]) == 3
     assert "--scrub needs --state" in capsys.readouterr().err
+
+
+def test_a_state_in_a_log_directory_is_refused(directory: AuditedDirectory, capsys: pytest.CaptureFixture[str]) -> None:
+    for place in (directory.root, directory.root / "state"):
+        assert audit([str(directory.root), "--state", str(place)]) == 3
+        assert "Kafka would not start with it" in capsys.readouterr().err
+    assert not (directory.root / "state").exists()
+
+
+@pytest.mark.parametrize("kind", ["<i4", "<i8", "|u1"])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.9])
+def test_arrays_are_unpacked_as_they_were_packed(kind: str, share: float) -> None:
+    chance = numpy.random.default_rng(3)
+    for size in (0, 1, 1000):
+        low = 0 if kind == "|u1" else -5
+        values = chance.integers(low, 100, size).astype(kind) * (chance.random(size) < share)
+        packed = PackedArray.of(values.astype(kind))
+        assert packed.values().dtype == numpy.dtype(kind)
+        assert packed.values().tolist() == values.tolist()
+        stored = io.BytesIO(b"".join(part.data for part in packed.parts))
+        assert as_described(packed.described(), stored.read) == packed
 
 
 def test_levels_have_their_own_state(directory: AuditedDirectory, tmp_path: Path) -> None:

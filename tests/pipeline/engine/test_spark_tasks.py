@@ -20,6 +20,7 @@ from ..engine_tasks import (
     die_at_three,
     die_once_at_three,
     double,
+    end_at_once,
     fail_at_three,
     meet,
     name_of,
@@ -93,6 +94,12 @@ def test_a_task_that_kills_two_workers_fails_after_all_others_are_done() -> None
     with pytest.raises(TaskError, match="odradek audit: t-3: the second worker process ended with exit code 9, too"):
         done.extend(finished_tasks(LOCAL, job))
     assert sorted(done) == [(number, number) for number in range(8) if number != 3]
+
+
+@needs_two_cores
+def test_workers_that_never_begin_end_the_job() -> None:
+    with pytest.raises(TaskError, match="worker processes can't start: the last ended with exit code 7"):
+        list(run_tasks(LOCAL, Job(range(100), process_id, "odradek audit", begin=end_at_once)))
 
 
 @needs_two_cores
