@@ -11,7 +11,9 @@ import logging
 import threading
 import time
 import urllib.request
+import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 from urllib.error import URLError
@@ -67,12 +69,9 @@ class FileKeys:
     def missing(self) -> None:
         """Called for a token with an unknown key id. Does nothing, as :meth:`current` has read the latest file."""
 
-    def close(self) -> None:
-        """Does nothing, as no thread runs."""
-
 
 class FetchedKeys:
-    """The keys at a URL, which a thread fetches repeatedly."""
+    """The keys at a URL, which a thread fetches repeatedly, until the broker that uses them is gone."""
 
     def __init__(
         self, settings: JwksSettings, fetch: Callable[[str], str], now_s: Callable[[], float] = time.monotonic
@@ -85,7 +84,9 @@ class FetchedKeys:
         self._wanted = threading.Event()
         self._early_after_s = now_s() + EARLY_MS / 1000
         self._closed = threading.Event()
-        FETCHES.own_thread(self._run, "jwks")
+        run = partial(_refresh_repeatedly, weakref.ref(self), self._wanted, self._closed, settings.refresh_ms / 1000)
+        FETCHES.own_thread(run, "jwks")
+        self._end = weakref.finalize(self, _end, self._wanted, self._closed)
 
     def current(self) -> Keys:
         """The keys of the latest fetch."""
@@ -99,18 +100,9 @@ class FetchedKeys:
 
     def close(self) -> None:
         """Ends the thread, after the current fetch if there is one."""
-        self._closed.set()
-        self._wanted.set()
+        self._end()
 
-    def _run(self) -> None:
-        while True:
-            self._wanted.wait(self._settings.refresh_ms / 1000)
-            self._wanted.clear()
-            if self._closed.is_set():
-                return
-            FETCHES.call(self._refresh)
-
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         """Fetches the keys. Retries for at most ``retry_backoff_max_ms``, with pauses that double."""
         settings = self._settings
         until_s = self._now_s() + settings.retry_backoff_max_ms / 1000
@@ -128,6 +120,25 @@ class FetchedKeys:
             if self._wanted.wait(pause_s) and self._closed.is_set():
                 return
             pause_s *= 2
+
+
+def _refresh_repeatedly(
+    keys: "weakref.ref[FetchedKeys]", wanted: threading.Event, closed: threading.Event, every_s: float
+) -> None:
+    """The thread of fetched keys. It does not keep them alive."""
+    while True:
+        wanted.wait(every_s)
+        wanted.clear()
+        fetched = keys()
+        if fetched is None or closed.is_set():
+            return
+        FETCHES.call(fetched.refresh)
+        del fetched
+
+
+def _end(wanted: threading.Event, closed: threading.Event) -> None:
+    closed.set()
+    wanted.set()
 
 
 def open_keys(settings: JwksSettings) -> FileKeys | FetchedKeys:

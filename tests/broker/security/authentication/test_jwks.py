@@ -1,5 +1,6 @@
 """The keys of an identity provider are read again when the file changes, refreshed in time, and kept if that fails."""
 
+import gc
 import json
 import os
 import threading
@@ -62,6 +63,13 @@ class Provider:
         self._server.server_close()
 
 
+def fetched(given: JwksSettings) -> FetchedKeys:
+    """The keys at a URL."""
+    keys = open_keys(given)
+    assert isinstance(keys, FetchedKeys)
+    return keys
+
+
 @pytest.fixture
 def provider() -> Iterator[Provider]:
     made = Provider()
@@ -107,7 +115,7 @@ def test_keys_are_fetched_again_in_time_and_stay_if_that_fails(provider: Provide
     good = document("a").encode()
     provider.answers = [(200, good), (500, b""), (200, b"[]"), (200, b"x" * (jwks.MAX_BYTES + 1)), (200, b"\xff")]
     provider.answers += [(200, document("b").encode())]
-    keys = open_keys(settings(provider.url, refresh_ms=5))
+    keys = fetched(settings(provider.url, refresh_ms=5))
     try:
         assert names(keys) == ["a"]
         eventually("the later keys are known", lambda: names(keys) == ["b"])
@@ -131,7 +139,7 @@ def test_an_exception_of_one_fetch_ends_no_later_one(provider: Provider, caplog:
         eventually("the later keys are known", lambda: names(keys) == ["b"])
     finally:
         keys.close()
-    assert "jwks: FetchedKeys._refresh failed: IndexError" in caplog.text
+    assert "jwks: FetchedKeys.refresh failed: IndexError" in caplog.text
 
 
 def test_a_start_without_keys_fails_with_the_url(provider: Provider, tmp_path: Path) -> None:
@@ -141,3 +149,15 @@ def test_a_start_without_keys_fails_with_the_url(provider: Provider, tmp_path: P
         with pytest.raises(ConfigError) as refused:
             open_keys(settings(url))
         assert url in str(refused.value)
+
+
+def test_the_thread_ends_when_nothing_uses_the_keys(provider: Provider) -> None:
+    """A broker in a process of tests may be stopped and started many times."""
+    provider.answers = [(200, document("a").encode())]
+    before = set(threading.enumerate())
+    keys = fetched(settings(provider.url, refresh_ms=60_000))
+    [thread] = set(threading.enumerate()) - before
+    del keys
+    gc.collect()
+    thread.join(30)
+    assert not thread.is_alive()
