@@ -44,7 +44,7 @@ record: $(VENV)/.installed-dev
 durations: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(PYTEST) -n $(WORKERS) -p support.durations -m "not nightly and not long" $(TESTS)
 
-## test-nightly: minutes of other systems, of faults and of load in real time (30 minutes; Java and Maven)
+## test-nightly: minutes of other systems, of faults and of load in real time (an hour; Java, Maven, Go, Rust, Node)
 test-nightly: $(VENV)/.installed-dev
 	$(PYTEST) -n $(WORKERS) -m nightly
 

@@ -292,6 +292,9 @@ APIs in this table are announced and answered with an error, or answered and not
 the feature off. [differences.md](differences.md#what-is-not-served) says what each API is for. APIs that only
 controllers serve are left out.
 
+All other APIs of a Kafka 4.4.0 broker are served. Of Kafka's features, tiered storage and Kerberos (SASL/GSSAPI) are
+not.
+
 | what a client gets | APIs |
 |---|---|"""
 

@@ -84,8 +84,10 @@ of this as it has functions for. What it wrote, created and committed is compare
 SUITES_HEAD = """
 ## Their own tests
 
-Some packages carry the tests of the library. These were run unchanged (`tests/systems/libraries/test_suites.py`).
-Tests that need no broker are counted, too; those that a suite skips are not.
+Some packages carry the tests of the library. `tests/systems/libraries/test_suites.py` runs them. The tests
+themselves are unchanged, but for the port in kafka-go's, which is 9092 there. `suites.py` and `suite_run.py` beside it
+have the settings, and what is left out: three of kafka-go's tests, which dereference nil, and Cargo's lock files, which
+need an older compiler. Tests that need no broker are counted, too; those that a suite skips are not.
 
 | library | version | tests | Odradek | Apache Kafka 4.4.0 | run on |
 |---|---|---:|---|---|---|
