@@ -21,7 +21,7 @@ def test_each_result_that_is_not_kafkas_has_a_reason() -> None:
     assert all(differing.values()), differing
     for suite in SUITES:
         failed = results.Counts(*data["suites"][suite.name]["odradek"]).failed
-        assert set(failed) == set(suite.failing), suite.name
+        assert set(failed) <= set(suite.failing), suite.name
 
 
 def test_the_page_is_current() -> None:

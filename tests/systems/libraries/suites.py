@@ -22,7 +22,7 @@ class Suite(NamedTuple):
     configs: Mapping[str, str] = {}
     """Of the broker."""
     failing: Mapping[str, str] = {}
-    """Tests that do not pass at Odradek, each with the reason."""
+    """Tests that do not pass at Odradek, always or sometimes, each with the reason."""
     passing: int = 0
     """The least number of tests that pass."""
 
@@ -41,14 +41,18 @@ SUITES = [
         "kafka-python",
         "3.0.12",
         Registry.PYPI,
-        ("test/integration",),
+        ("test/integration", "--timeout=120", "--timeout-method=signal"),
         {"KAFKA_URI": "kafka://{servers}", "KAFKA_VERSION": "4.3.0", "KAFKA_ROOT": "."},
         {**AUTHORIZER, "num.partitions": "4", "node.id": "0", "group.min.session.timeout.ms": "1000"},
-        dict.fromkeys(
-            ("TestSSLConnection::test_legacy_kafka_client_ssl", "TestSSLConnection::test_ssl_handshake"),
-            "starts a broker of its own, from Kafka's distribution",
-        ),
-        49,
+        {
+            **dict.fromkeys(
+                ("TestSSLConnection::test_legacy_kafka_client_ssl", "TestSSLConnection::test_ssl_handshake"),
+                "starts a broker of its own, from Kafka's distribution",
+            ),
+            "test_consumer_integration::test_heartbeat_thread": "on a busy machine the member sends no heartbeats, "
+            "a defect of the client (`learn_partitions` in `python_clients.py` describes it)",
+        },
+        48,
     ),
     Suite(
         "github.com/twmb/franz-go",
