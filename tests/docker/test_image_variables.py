@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
@@ -21,6 +22,8 @@ from .test_environments import ADVERTISED, here
 
 entrypoint = entry_point("entrypoint.py")
 PASSWORD = "store-secret"
+TRIES_SHORTLY: dict[str, Any] = {"bootstrap_timeout_ms": 3_000}
+"""A client that is refused tries again for 30 s by default."""
 ONE_NODE = {
     "KAFKA_NODE_ID": "1",
     "KAFKA_PROCESS_ROLES": "broker,controller",
@@ -135,7 +138,7 @@ def test_key_stores_are_named_as_for_apaches_image(client_auth: str, tmp_path: P
         asked(admin)
         if client_auth == "required":
             with pytest.raises(KafkaError):
-                KafkaAdminClient(bootstrap_servers=address, **files.kafka_python(with_key=False))
+                KafkaAdminClient(bootstrap_servers=address, **TRIES_SHORTLY, **files.kafka_python(with_key=False))
 
 
 def test_the_files_of_tls_set_keys_and_passwords() -> None:
@@ -178,7 +181,7 @@ def test_users_and_passwords_of_bitnamis_image_log_in(has_file: bool, tmp_path: 
             admin = KafkaAdminClient(sasl_plain_username=user, sasl_plain_password=f"{user}-secret", **settings)
             asked(admin)
         with pytest.raises(KafkaError):
-            KafkaAdminClient(sasl_plain_username="alice", sasl_plain_password="bob-secret", **settings)
+            KafkaAdminClient(sasl_plain_username="alice", sasl_plain_password="bob-secret", **TRIES_SHORTLY, **settings)
 
 
 def test_bitnamis_scripts_variables_are_named_and_have_no_effect() -> None:

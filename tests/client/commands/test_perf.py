@@ -118,12 +118,12 @@ def test_keys_are_numbers_in_turn_or_random_ones_of_a_seed(perf_tool: Perf, name
 
 def test_transactions_are_committed(perf_tool: Perf, name: str) -> None:
     perf_tool.shell.create(name)
-    arguments = ["--topic", name, "--num-records", "300", "--throughput", "-1", "--record-size", "1000"]
+    arguments = ["--topic", name, "--num-records", "3000", "--throughput", "-1", "--record-size", "1000"]
     [summary] = perf_tool.lines("produce", *arguments, "--transactional-id", name, "--transaction-duration-ms", "1")
-    assert re.fullmatch(SUMMARY.format(300), summary)
+    assert re.fullmatch(SUMMARY.format(3_000), summary)
     read = ["--isolation-level", "read_committed", "--from-beginning", "--until-end"]
-    assert len(perf_tool.shell.out("consume", "--topic", name, *read).splitlines()) == 300
-    assert perf_tool.stored(name) > 301, "more than one transaction: each has a marker"
+    assert len(perf_tool.shell.out("consume", "--topic", name, *read).splitlines()) == 3_000
+    assert perf_tool.stored(name) > 3_001, "more than one transaction: each has a marker"
 
 
 def test_the_rate_is_limited_and_the_warm_up_summarized_apart(perf_tool: Perf, name: str) -> None:
