@@ -213,6 +213,8 @@ def command(
     given = settings(environ, has_file or file_named, read)
     for topic in topics_to_create(environ):
         run += ["--create-topic", topic]
+    if environ.get("ODRADEK_TOPICS_FILE"):
+        run += ["--topics", environ["ODRADEK_TOPICS_FILE"]]
     for key, (value, name) in given.items():
         run += ["--variable", name, f"{key}={value}"] if name else ["--override", f"{key}={value}"]
     if not file_named:

@@ -159,6 +159,7 @@ ENVIRONMENTS = {
         "KAFKA_JMX_OPTS": "-Dcom.sun.management.jmxremote=true",
     },
     "odradek-topics": {"ODRADEK_CREATE_TOPICS": "orders:3:compact, clicks"},
+    "odradek-topics-file": {"ODRADEK_TOPICS_FILE": str(Path(__file__).parent / "topics.yaml")},
 }
 SASL = {
     "KAFKA_LISTENERS": "SASL_PLAINTEXT://127.0.0.1:9092",
@@ -172,6 +173,7 @@ SASL = {
 CREATED = {
     "wurstmeister": {"Topic1": 1, "Topic2": 3},
     "odradek-topics": {"orders": 3, "clicks": 1},
+    "odradek-topics-file": {"orders": 3, "clicks": 1},
 }
 
 
@@ -367,6 +369,16 @@ def test_a_topic_that_cannot_be_created_stops_the_start(tmp_path: Path) -> None:
     assert "--create-topic a: " in done.stderr
     done = subprocess.run([*run[:-1], "a:b:c"], capture_output=True, text=True, check=False)
     assert "the form is NAME[:PARTITIONS[:REPLICAS]][:CLEANUP.POLICY]" in done.stderr
+    topics = tmp_path / "topics.yaml"
+    for text, said in (
+        ("topics:\n- name: a\n  replicas: 3\n", f"--topics {topics}: line 2: a: Unable to replicate"),
+        ("topics:\n- nam: a\n", f"--topics {topics}: line 2: 'nam' is unknown"),
+        ("topics:\n- {name: a, state: absent}\n", f"--topics {topics}: line 2: a start deletes no topic"),
+    ):
+        topics.write_text(text)
+        done = subprocess.run([*run[:-2], "--topics", str(topics)], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert said in done.stderr
 
 
 @pytest.mark.parametrize("program", ["kafka-topics", "kafka-topics.sh"])

@@ -27,6 +27,7 @@ OTHER_VARIABLES = frozenset(
         "ODRADEK_LOGS",
         "ODRADEK_PORT",
         "ODRADEK_REWRITE_SCRIPTS",
+        "ODRADEK_TOPICS_FILE",
     }
 )
 """Variables of the other commands, the images, the compose files and the tests: they are not keys, so a broker ignores

@@ -120,13 +120,13 @@ def serve(options: ServeArguments) -> int:
     return 0 if failure is None else fail(failure)
 
 
-def _first_topics(texts: Sequence[str]) -> "list[FirstTopic]":
+def _first_topics(texts: Sequence[str], file: str | None) -> "list[FirstTopic]":
     """The topics that the start creates. Raises ConfigError."""
-    if not texts:
+    if not texts and file is None:
         return []
-    from .first_topics import first_topic  # most starts create none
+    from .first_topics import first_topic, topics_of_file  # most starts create none
 
-    return [first_topic(text) for text in texts]
+    return [*(first_topic(text) for text in texts), *([] if file is None else topics_of_file(file))]
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -152,7 +152,7 @@ def first_acts(options: ServeArguments) -> FirstActs:
         raise ConfigError([f"--ready-file {options.ready_file}: its directory does not exist"])
     if options.ready_file is not None:
         remove_stale_ready_file(Path(options.ready_file))
-    return FirstActs(_first_topics(options.create_topic), options.announce_as_kafka, options.ready_file)
+    return FirstActs(_first_topics(options.create_topic, options.topics), options.announce_as_kafka, options.ready_file)
 
 
 async def run(

@@ -1,4 +1,5 @@
-"""Topics that a start creates if they do not exist (``odradek serve --create-topic``, the image's variables).
+"""Topics that a start creates if they do not exist (``odradek serve --create-topic`` and ``--topics``, the image's
+variables).
 
 Owns: the form of their text. Never does: changing a topic that exists. Source: ours; ``KAFKA_CREATE_TOPICS`` of
 wurstmeister/kafka has the form ``name:partitions:replicas[:cleanup.policy]``.
@@ -6,7 +7,8 @@ wurstmeister/kafka has the form ``name:partitions:replicas[:cleanup.policy]``.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from odradek.protocol.common.wall_clock import clock_ms
@@ -23,12 +25,13 @@ FORM = "NAME[:PARTITIONS[:REPLICAS]][:CLEANUP.POLICY]"
 
 
 class FirstTopic(NamedTuple):
-    """A topic to create; -1 takes the broker's default."""
+    """A topic to create; -1 takes the broker's default. ``asked_by``: the flag, or the file and line, for errors."""
 
     name: str
+    asked_by: str
     partitions: int = -1
     replicas: int = -1
-    cleanup_policy: str | None = None
+    config: Mapping[str, str] = {}
 
 
 def first_topic(text: str) -> FirstTopic:
@@ -40,18 +43,47 @@ def first_topic(text: str) -> FirstTopic:
     if not name or len(rest) > 1:
         raise ConfigError([f"--create-topic {text}: the form is {FORM}"])
     partitions, replicas = [*numbers, -1, -1][:2]
-    return FirstTopic(name, partitions, replicas, rest[0] if rest and rest[0] else None)
+    config = {"cleanup.policy": rest[0]} if rest and rest[0] else {}
+    return FirstTopic(name, f"--create-topic {name}", partitions, replicas, config)
+
+
+def topics_of_file(path: str) -> list[FirstTopic]:
+    """The topics of a file (``--topics``). Raises ConfigError, which names the line."""
+    from odradek.protocol.common.topics_file import TopicsFileError, read_topics  # with PyYAML, which few starts need
+
+    try:
+        wanted = read_topics(Path(path).read_text())
+    except (OSError, UnicodeDecodeError, TopicsFileError) as problem:
+        raise ConfigError([f"--topics {path}: {problem}"]) from None
+    absent = [
+        f"--topics {path}: line {topic.line}: a start deletes no topic; use odradek topics apply"
+        for topic in wanted
+        if topic.is_absent
+    ]
+    if absent:
+        raise ConfigError(absent)
+    return [
+        FirstTopic(
+            topic.name,
+            f"--topics {path}: line {topic.line}: {topic.name}",
+            topic.partitions or -1,
+            topic.replicas or -1,
+            topic.config,
+        )
+        for topic in wanted
+    ]
 
 
 async def create_first_topics(broker: Broker, topics: Sequence[FirstTopic]) -> None:
     """Creates the topics that do not exist. Raises ConfigError with the refusals of all topics; KafkaError if nothing
     can be written."""
     if broker.is_cluster_member:
-        raise ConfigError(["--create-topic needs a broker that is its own controller: create topics of a cluster once"])
+        reason = "needs a broker that is its own controller: create the topics of a cluster once"
+        raise ConfigError([f"{topics[0].asked_by} {reason}"])
     image = broker.metadata.image
-    missing = [topic for topic in topics if topic.name not in image.topics_by_name]
+    missing = {topic.name: topic for topic in topics if topic.name not in image.topics_by_name}
     answered: asyncio.Future[CreateTopicsResponse | KafkaError] = asyncio.get_running_loop().create_future()
-    request = CreateTopicsRequest([_creatable(topic) for topic in missing])
+    request = CreateTopicsRequest([_creatable(topic) for topic in missing.values()])
     broker.own_metadata.change(
         lambda: create_topics(broker.metadata.image, request, broker.controller, with_configs=False),
         clock_ms(),
@@ -62,7 +94,7 @@ async def create_first_topics(broker: Broker, topics: Sequence[FirstTopic]) -> N
         raise outcome
     results = outcome.topics
     refused = [
-        f"--create-topic {result.name}: {result.error_message}"
+        f"{missing[result.name].asked_by}: {result.error_message}"
         for result in results
         if result.error_code != ErrorCode.NONE
     ]
@@ -73,7 +105,5 @@ async def create_first_topics(broker: Broker, topics: Sequence[FirstTopic]) -> N
 
 
 def _creatable(topic: FirstTopic) -> CreateTopicsRequest.CreatableTopic:
-    configs = []
-    if topic.cleanup_policy is not None:
-        configs.append(CreateTopicsRequest.CreatableTopicConfig("cleanup.policy", topic.cleanup_policy))
+    configs = [CreateTopicsRequest.CreatableTopicConfig(key, value) for key, value in topic.config.items()]
     return CreateTopicsRequest.CreatableTopic(topic.name, topic.partitions, topic.replicas, configs=configs)

@@ -34,6 +34,11 @@ class ServeArguments(NamedTuple):
         metavar="NAME[:PARTITIONS[:REPLICAS]][:CLEANUP.POLICY]",
         help="a topic to create at the start if it does not exist; may be repeated",
     )
+    topics: str | None = argument(
+        "--topics",
+        metavar="FILE",
+        help="a YAML file of topics to create at the start if they do not exist, as odradek topics apply reads it",
+    )
     announce_as_kafka: bool = argument("--announce-as-kafka", action="store_true", help=argparse.SUPPRESS)
     """For the image's entry point: what other images log when they serve, and tools wait for."""
     log_level: str = argument(

@@ -21,10 +21,11 @@ from ..output import print_json
 from ..running import CommandError, json_option, main, run, timeout_option, topic_pattern
 
 if TYPE_CHECKING:
+    from odradek.protocol.common.topics_file import WantedTopic
+
     from ...admin.topic_configs import TopicConfigAdmin
     from ...admin.topics import NewTopic
     from .plan import ExistingTopic, TopicChange
-    from .topics_file import WantedTopic
 
 OWN = "DYNAMIC_TOPIC_CONFIG"
 SOMETHING_TO_DO = 2
@@ -50,7 +51,7 @@ class ApplyOptions:
 @takes(ApplyOptions)
 def apply_command(options: ApplyOptions) -> int:
     """Reads the file, then plans and applies it."""
-    from .topics_file import TopicsFileError, read_topics
+    from odradek.protocol.common.topics_file import TopicsFileError, read_topics
 
     try:
         text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text()
@@ -157,9 +158,10 @@ def export_command(options: ExportOptions) -> int:
     pattern = None if options.topic is None else topic_pattern(options.topic, "--topic")
 
     async def work() -> None:
+        from odradek.protocol.common.topics_file import WantedTopic, write_topics
+
         from ...admin.topic_configs import TopicConfigAdmin
         from ..topic_partitions import INTERNAL_TOPICS
-        from .topics_file import WantedTopic, write_topics
 
         async with options.connection.admin(TopicConfigAdmin, options.timeout_ms) as admin:
             names = [name for name in await admin.list_topics() if name not in INTERNAL_TOPICS]

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
+from odradek.protocol.common.topics_file import WantedTopic
+
 from ..topic_partitions import INTERNAL_TOPICS
-from .topics_file import WantedTopic
 
 
 class Action(Enum):

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from odradek.client.commands.topics_file.plan import Action, ExistingTopic, TopicChange, plan
-from odradek.client.commands.topics_file.topics_file import WantedTopic
+from odradek.protocol.common.topics_file import WantedTopic
 from support.each import each
 
 KEYS = ("retention.ms", "cleanup.policy", "segment.bytes")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.client.commands.topics_file.topics_file import TopicsFileError, WantedTopic, read_topics, write_topics
+from odradek.protocol.common.topics_file import TopicsFileError, WantedTopic, read_topics, write_topics
 
 
 def test_values_and_defaults() -> None:

@@ -1,4 +1,4 @@
-"""The file of topics: what it may say, and what it means.
+"""The file of topics of ``odradek topics apply`` and ``odradek serve --topics``: what it may say, and what it means.
 
 Owns: reading and writing the YAML. Never does: asking a cluster. Every error names the line. Example::
 
