@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .findings import Finding
     from .progress import AuditProgress
     from .result import AuditResult
+    from .run_identity import RunIdentity
     from .state_options import StateOptions
 
 NOT_DONE = 3
@@ -155,9 +156,13 @@ def run(options: AuditArguments) -> int:
     if options.fail_on_new and options.state is None:
         print("odradek audit: --fail-on-new needs --state, which has the last audit", file=sys.stderr)
         return NOT_DONE
+    from .run_identity import begin_identity
+
     begun_s = monotonic()
     try:
-        result, written = _audit(options)
+        directories = _directories(options.directories)
+        identity = begin_identity(directories)
+        result, written = _audit(options, directories, identity)
     except LogDirectoryError as error:
         print(f"odradek audit: {error}", file=sys.stderr)
         return NOT_DONE
@@ -166,34 +171,34 @@ def run(options: AuditArguments) -> int:
     if options.fail_on_new and result.changes is not None:
         counted = result.changes.new
     code = exit_code(counted, options.fail_on)
-    _record_run(options, result, monotonic() - begun_s, code)
+    _record_run(options, result, identity, monotonic() - begun_s, code)
     return code
 
 
-def _record_run(options: AuditArguments, result: "AuditResult", seconds: float, code: int) -> None:
+def _record_run(
+    options: AuditArguments, result: "AuditResult", identity: "RunIdentity", seconds: float, code: int
+) -> None:
     """Writes `--metrics` and appends to `--runs`. Raises OutputFaultError, ImportError."""
-    end_s = time()
     if options.metrics is not None:
         from .metrics import RunFigures, metrics_text
         from .state_file import replace_file
 
         with writing(options.metrics, "the audit is done, and the old file is as it was"):
-            replace_file(options.metrics, metrics_text(result, RunFigures(end_s, seconds, code)).encode())
+            replace_file(options.metrics, metrics_text(result, RunFigures(time(), seconds, code)).encode())
     if options.runs is not None:
-        from .job import broker_of
         from .report.runs_table import RunRow, append_run
 
-        owners = {stop.directory: broker_of(path_of(stop.directory)) for stop in result.stops}
         [table] = _directories([options.runs])
         with writing(table, "the audit is done, and the table has no row of it"):
-            append_run(table, result, RunRow(round(end_s * 1000), options.level, seconds, code), owners)
+            append_run(table, result, identity, RunRow(options.level, seconds, code))
 
 
-def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:
+def _audit(
+    options: AuditArguments, directories: Sequence[Path], identity: "RunIdentity"
+) -> tuple["AuditResult", list[Path]]:
     """Returns the result and the files written. Imports the writers only if there is an output."""
     from .job import audit_directories
 
-    directories = _directories(options.directories)
     engine = options.engine or (SPARK if len(directories) > 1 else LOCAL)
     with _pace(options.throttle, engine), _progress() as progress:
         run = partial(
@@ -214,7 +219,7 @@ def _audit(options: AuditArguments) -> tuple["AuditResult", list[Path]]:
         from .report.table_files import tables_of_a_run
         from .report.write import DEFAULT_FORMATS, write_report
 
-        with writing(options.output, NOTHING_KEPT), tables_of_a_run(options.output) as tables:
+        with writing(options.output, NOTHING_KEPT), tables_of_a_run(options.output, identity) as tables:
             result = run(tables=tables)
             try:
                 return result, write_report(result, tables, options.output, options.format or DEFAULT_FORMATS)

@@ -6,10 +6,9 @@ Never writes to log directories and takes no lock: it reads a running broker's f
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from odradek.storage.errors import CorruptCheckpointError
-from odradek.storage.files.meta_properties import read_meta_properties, read_partition_metadata
+from odradek.storage.files.meta_properties import read_partition_metadata
 from odradek.storage.files.regular_files import fault_text
 
 from ..directories.file_access import PathFiles
@@ -24,6 +23,7 @@ from .plan import AuditOptions, Plan, plan_audit
 from .portions import PORTION_REPLICAS, Portion, PortionReport, audit_portion, portions_of, size_of
 from .progress import AuditProgress
 from .result import AuditResult
+from .run_identity import RunTables, broker_of
 from .state_options import StateOptions
 from .state_run import end_run
 from .tasks import GROUP_TOPICS, RECORDS, AuditTask, PartitionReport, sum_of_days
@@ -40,7 +40,7 @@ def audit_directories(
     at_ms: int | None = None,
     level: str = RECORDS,
     ignored: Collection[str] = (),
-    tables: Path | None = None,
+    tables: RunTables | None = None,
     state: StateOptions | None = None,
     progress: AuditProgress | None = None,
     portion_replicas: int = PORTION_REPLICAS,
@@ -48,8 +48,8 @@ def audit_directories(
     """Audits log directories.
 
     `now_ms`: the clock; by default the last use of each directory. `at_ms`: shows groups as of this moment. `level`:
-    one of LEVELS. `ignored`: names of findings to leave out. `tables`: a run's directory (report/table_files.py),
-    where workers write their rows. `state`: where the sums of closed segments are read and kept. `progress` hears of
+    one of LEVELS. `ignored`: names of findings to leave out. `tables`: where workers write
+    their rows. `state`: where the sums of closed segments are read and kept. `progress` hears of
     finished replicas and of bytes.
     `portion_replicas`: as for `portions_of`. Raises LogDirectoryError, EngineError, OSError.
     """
@@ -197,22 +197,6 @@ def _skewed(reports: Sequence[PartitionReport]) -> list[Finding]:
         detail = f"{report.size} bytes, half of the topic's {len(sizes)} partitions have {median} or less"
         found.append(Finding("partition-skew", topic, report.partition, path, -1, -1, detail))
     return found
-
-
-class DirectoryOwner(NamedTuple):
-    """The cluster id and the node id in `meta.properties`."""
-
-    cluster_id: str | None
-    node_id: int | None
-
-
-def broker_of(directory: Path) -> DirectoryOwner:
-    """The owner of a log directory."""
-    try:
-        meta = read_meta_properties(PathFiles(), directory)
-    except (CorruptCheckpointError, OSError):
-        meta = None
-    return DirectoryOwner(None, None) if meta is None else DirectoryOwner(meta.cluster_id, meta.node_id)
 
 
 def topic_id_of(partition: Path) -> bytes | None:

@@ -16,6 +16,7 @@ from ..engine.job import TaskError, Tell, task_error, untold, writing
 from .causes import folded
 from .findings import first_of_each_name
 from .partition_audit import audit_partition
+from .run_identity import RunTables
 from .tasks import AuditTask, DayVolume, PartitionReport, sum_of_days
 
 NOTHING_KEPT = "nothing of this run was kept, and nothing that was there before was changed"
@@ -32,11 +33,11 @@ REPLICA_BYTES, SEGMENT_BYTES = 256 << 10, 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Replicas of one log directory. `tables`: where their rows go (report/table_files.py), None for no output."""
+    """Replicas of one log directory. `tables`: where their rows go, None for no output."""
 
     number: int
     tasks: tuple[AuditTask, ...]
-    tables: Path | None
+    tables: RunTables | None
     ignored: Collection[str]
     """Names of findings that are left out."""
 
@@ -83,7 +84,7 @@ def work_of(task: AuditTask) -> int:
 
 def portions_of(
     tasks: Sequence[AuditTask],
-    tables: Path | None,
+    tables: RunTables | None,
     ignored: Collection[str],
     portion_replicas: int = PORTION_REPLICAS,
 ) -> list[Portion]:
@@ -107,8 +108,8 @@ def portions_of(
 
 def audit_portion(portion: Portion, tell: Tell = untold) -> PortionReport:
     """Audits the replicas and writes their rows. Raises TaskError, which names the replica; OSError for the output."""
-    if portion.tables is not None and not portion.tables.is_dir():
-        raise TaskError(_why_out_of_reach(portion.tables.parent))
+    if portion.tables is not None and not portion.tables.directory.is_dir():
+        raise TaskError(_why_out_of_reach(portion.tables.directory.parent))
     found = PortionReport()
     for task in portion.tasks:
         with _named(task.replica.path):
@@ -119,7 +120,7 @@ def audit_portion(portion: Portion, tell: Tell = untold) -> PortionReport:
     if portion.tables is not None:
         from .report.table_files import write_partition_rows  # imports Arrow, which only an output needs
 
-        with writing(portion.tables.parent, NOTHING_KEPT):
+        with writing(portion.tables.directory.parent, NOTHING_KEPT):
             write_partition_rows(portion.tables, portion.number, found.partitions)
         for report in found.partitions:
             report.findings, report.volume = first_of_each_name(report.findings), []

@@ -3,11 +3,11 @@
 import json
 import re
 from collections import defaultdict
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet
 import pytest
 from rich.console import Console
 
@@ -23,8 +23,7 @@ from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.tasks import PartitionReport
 
 from .audit_results import random_result
-
-Row = dict[str, Any]
+from .audit_tables import Row, any_run, rows_in
 
 
 class Page(HTMLParser):
@@ -101,15 +100,14 @@ def written(
     result: AuditResult, output: Path, limits: RowLimits = DEFAULT_LIMITS
 ) -> tuple[Page, dict[str, list[Row]], str]:
     """The page, the rows of the Parquet files by table, the page's text."""
-    with tables_of_a_run(output) as directory:
+    with tables_of_a_run(output, any_run()) as tables:
         middle = len(result.partitions) // 2
         for number, reports in enumerate((result.partitions[:middle], result.partitions[middle:])):
-            write_partition_rows(directory, number, reports)
+            write_partition_rows(tables, number, reports)
         result.portions = 2
-        write_report(result, directory, output, ["parquet", "html", "jsonl"], limits)
-    tables = {path.stem: pyarrow.parquet.read_table(path).to_pylist() for path in output.glob("*.parquet")}
+        write_report(result, tables, output, ["parquet", "html", "jsonl"], limits)
     text = (output / "index.html").read_text("utf-8")
-    return Page(text), tables, text
+    return Page(text), rows_in(output), text
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +248,9 @@ def test_lines_of_json_are_the_rows_of_parquet(tmp_path: Path) -> None:
     _, tables, _ = written(random_result(2, 50), tmp_path)
     for name, rows in tables.items():
         lines = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text("utf-8").splitlines()]
-        assert lines == [{key: str(value) if key == "day" else value for key, value in row.items()} for row in rows]
+        assert lines == [
+            {key: value.isoformat() if isinstance(value, date) else value for key, value in row.items()} for row in rows
+        ]
 
 
 def test_beyond_the_limits_the_worst_stay(tmp_path: Path) -> None:

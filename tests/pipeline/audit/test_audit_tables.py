@@ -4,7 +4,6 @@ import errno
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
@@ -31,7 +30,7 @@ from odradek.storage.files.regular_files import open_regular
 from support.data.log_directories import flip_a_byte
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
 
-Rows = dict[str, list[dict[str, Any]]]
+from .audit_tables import Rows, any_run, rows_in, without_run
 
 
 @pytest.fixture
@@ -45,16 +44,12 @@ def roots(tmp_path: Path) -> list[Path]:
     return found
 
 
-def rows_in(output: Path) -> Rows:
-    return {table: parquet.read_table(output / f"{table}.parquet").to_pylist() for table in TABLES}
-
-
 def whole_rows(result: AuditResult, scratch: Path) -> Rows:
     """The rows of an audit that returned everything to the driver."""
-    with tables_of_a_run(scratch) as directory:
-        write_partition_rows(directory, 0, result.partitions)
+    with tables_of_a_run(scratch, any_run()) as tables:
+        write_partition_rows(tables, 0, result.partitions)
         return {
-            table: [row for part in parts_of(directory, table, 1) for row in part.to_pylist()]
+            table: [row for part in parts_of(tables.directory, table, 1) for row in without_run(part.to_pylist())]
             for table in (PARTITIONS, VOLUME)
         }
 
@@ -62,7 +57,7 @@ def whole_rows(result: AuditResult, scratch: Path) -> Rows:
 def check_rows(output: Path, expected: AuditResult, scratch: Path) -> None:
     rows = rows_in(output)
     for table, found in whole_rows(expected, scratch).items():
-        assert rows[table] == found
+        assert without_run(rows[table]) == found
         assert found
     details = [(row["name"], row["file"], row["position"], row["detail"], row["occurrences"]) for row in rows[FINDINGS]]
     assert details == [
@@ -74,7 +69,7 @@ def check_rows(output: Path, expected: AuditResult, scratch: Path) -> None:
 
 def write_small_portions(roots: list[Path], engine: str, output: Path) -> None:
     """Audits in portions of two replicas, and writes the output as the command does."""
-    with tables_of_a_run(output) as tables:
+    with tables_of_a_run(output, any_run(*roots)) as tables:
         result = audit_directories(roots, engine, now_ms=NOW_MS, tables=tables, portion_replicas=2)
         write_report(result, tables, output, DEFAULT_FORMATS)
     assert exit_code(result.findings, "error") == 2
@@ -104,22 +99,22 @@ def test_tasks_of_spark_write_them_too(roots: list[Path], tmp_path: Path, spark:
 
 def test_a_task_that_runs_again_leaves_its_rows_once(roots: list[Path], tmp_path: Path) -> None:
     plan = plan_audit(roots, AuditOptions(now_ms=NOW_MS))
-    with tables_of_a_run(tmp_path / "out") as directory:
-        [portion, _] = portions_of(plan.tasks, directory, ())
+    with tables_of_a_run(tmp_path / "out", any_run()) as tables:
+        [portion, _] = portions_of(plan.tasks, tables, ())
         first = audit_portion(portion)
         again = audit_portion(portion)
         assert again == first
-        [part] = (directory / "findings.parquet").iterdir()
+        [part] = (tables.directory / "findings.parquet").iterdir()
         rows = parquet.read_table(part).num_rows
-        assert parquet.read_table(directory / "partitions.parquet").num_rows == 3
-        assert parquet.read_table(directory / "findings.parquet").num_rows == rows > 0
+        assert parquet.read_table(tables.directory / "partitions.parquet").num_rows == 3
+        assert parquet.read_table(tables.directory / "findings.parquet").num_rows == rows > 0
     assert not (tmp_path / "out").exists()
 
 
 def test_what_comes_back_is_a_line_of_each_name(roots: list[Path], tmp_path: Path) -> None:
     plan = plan_audit(roots, AuditOptions(now_ms=NOW_MS))
-    with tables_of_a_run(tmp_path / "out") as directory:
-        [portion, _] = portions_of(plan.tasks, directory, ())
+    with tables_of_a_run(tmp_path / "out", any_run()) as tables:
+        [portion, _] = portions_of(plan.tasks, tables, ())
         small = audit_portion(portion)
     whole = audit_portion(replace(portion, tables=None))
     assert small.volume == whole.volume
@@ -134,8 +129,8 @@ def test_what_comes_back_is_a_line_of_each_name(roots: list[Path], tmp_path: Pat
 
 def test_a_worker_that_does_not_see_the_output_says_so_before_it_reads(roots: list[Path], tmp_path: Path) -> None:
     plan = plan_audit(roots, AuditOptions(now_ms=NOW_MS))
-    with tables_of_a_run(tmp_path / "out") as directory:
-        found = portions_of(plan.tasks, directory, ())
+    with tables_of_a_run(tmp_path / "out", any_run()) as tables:
+        found = portions_of(plan.tasks, tables, ())
     with pytest.raises(TaskError, match=rf"^{tmp_path / 'out'} can't be reached from .*--engine local to run on this"):
         list(run_tasks(LOCAL, Job(found, audit_portion, "odradek audit")))
 

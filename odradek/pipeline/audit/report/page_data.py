@@ -76,7 +76,7 @@ def worst_findings(parts: Iterable[Any], most: int) -> WorstFindings:
     total, worst = 0, FINDINGS_SCHEMA.empty_table()
     for part in parts:
         total += part.num_rows
-        rows = pa.concat_tables([worst, part])
+        rows = pa.concat_tables([worst, part.select(FINDINGS_SCHEMA.names)])
         order = pa.array([-Severity[name] for name in rows.column("severity").to_pylist()], pa.int64())
         worst_first = pa.compute.sort_indices(pa.table({"worst": order}), [("worst", "ascending")])
         worst = rows.take(worst_first[:most])

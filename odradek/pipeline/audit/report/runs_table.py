@@ -7,8 +7,6 @@ Spark, pyarrow, pandas and DuckDB read the folder as one table. Source: docs/aud
 """
 
 import io
-import uuid
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +15,7 @@ import pyarrow.parquet
 
 from ..check import Severity
 from ..result import AuditResult
+from ..run_identity import RunIdentity, is_in
 from ..state_file import replace_file
 
 RUNS_SCHEMA = pa.schema(
@@ -43,46 +42,40 @@ RUNS_SCHEMA = pa.schema(
 
 
 class RunRow(NamedTuple):
-    """What all rows of a run have: its time (ms since 1970), level, seconds and exit code."""
+    """What all rows of a run have: its level, seconds and exit code."""
 
-    time_ms: int
     level: str
     seconds: float
     exit_code: int
 
 
-def append_run(
-    table: Path, result: AuditResult, run: RunRow, owners: Mapping[str, tuple[str | None, int | None]]
-) -> Path:
-    """Appends a run. `owners`: cluster id and node id by log directory. Returns the file. Raises OSError."""
-    name = f"run-{run.time_ms}-{uuid.uuid4().hex[:8]}"
-    rows = runs_rows(name, result, run, owners)
+def append_run(table: Path, result: AuditResult, identity: RunIdentity, run: RunRow) -> Path:
+    """Appends a run. Returns the file. Raises OSError."""
+    rows = runs_rows(result, identity, run)
     data = io.BytesIO()
     pyarrow.parquet.write_table(pa.Table.from_pylist(rows, RUNS_SCHEMA), data)
-    path = table / f"{name}.parquet"
+    path = table / f"{identity.run}.parquet"
     replace_file(path, data.getvalue())
     return path
 
 
-def runs_rows(
-    name: str, result: AuditResult, run: RunRow, owners: Mapping[str, tuple[str | None, int | None]]
-) -> list[dict[str, Any]]:
+def runs_rows(result: AuditResult, identity: RunIdentity, run: RunRow) -> list[dict[str, Any]]:
     """A row for each log directory. A finding belongs to the directory that its file is in."""
     rows = []
-    for directory, (cluster, broker) in owners.items():
+    for directory, (cluster, broker) in identity.owners.items():
         reports = [report for report in result.partitions if report.directory == directory]
         readings = [report.reading for report in reports if report.reading is not None]
         counts = dict.fromkeys(Severity, 0)
         for finding in result.findings:
-            if _is_in(finding.file, directory):
+            if is_in(finding.file, directory):
                 counts[finding.check.severity] += finding.occurrences
         new = None
         if result.changes is not None:
-            new = sum(_is_in(finding.file, directory) for finding in result.changes.new)
+            new = sum(is_in(finding.file, directory) for finding in result.changes.new)
         rows.append(
             {
-                "run": name,
-                "time": run.time_ms,
+                "run": identity.run,
+                "time": identity.time_ms,
                 "cluster": cluster,
                 "broker": broker,
                 "directory": directory,
@@ -101,7 +94,3 @@ def runs_rows(
             }
         )
     return rows
-
-
-def _is_in(file: str, directory: str) -> bool:
-    return file == directory or file.startswith(directory.rstrip("/") + "/")

@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow.parquet
 
 from ..result import AuditResult
+from ..run_identity import RunIdentity, RunTables
 from ..tasks import PartitionReport
 from .tables import (
     FINDINGS,
@@ -36,13 +37,14 @@ from .tables import (
     partitions_table,
     shares_table,
     volume_table,
+    with_run,
 )
 
 _OVERALL = "whole"
 
 
 @contextmanager
-def tables_of_a_run(output: Path) -> Iterator[Path]:
+def tables_of_a_run(output: Path, run: RunIdentity) -> Iterator[RunTables]:
     """Creates OUT and, in it, the temporary directory of one run. Removes the latter after the block in any case.
 
     Also removes OUT if it was created here and is still empty. Raises OSError.
@@ -52,7 +54,7 @@ def tables_of_a_run(output: Path) -> Iterator[Path]:
     for name in TABLES:
         (directory / file_name(name)).mkdir(parents=True)
     try:
-        yield directory
+        yield RunTables(directory, run)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
         if is_new:
@@ -65,27 +67,27 @@ def file_name(table: str) -> str:
     return f"{table}.parquet"
 
 
-def write_partition_rows(directory: Path, portion: int, reports: Sequence[PartitionReport]) -> None:
+def write_partition_rows(tables: RunTables, portion: int, reports: Sequence[PartitionReport]) -> None:
     """Writes a portion's rows. Called in the worker. Raises OSError."""
     part = f"{portion:05d}"
-    _write(directory, PARTITIONS, part, partitions_table(reports))
-    _write(directory, VOLUME, part, volume_table(reports))
-    _write(directory, FINDINGS, part, findings_table(found for report in reports for found in report.findings))
+    _write(tables, PARTITIONS, part, partitions_table(reports))
+    _write(tables, VOLUME, part, volume_table(reports))
+    _write(tables, FINDINGS, part, findings_table(found for report in reports for found in report.findings))
 
 
-def write_overall_rows(directory: Path, result: AuditResult) -> None:
+def write_overall_rows(tables: RunTables, result: AuditResult) -> None:
     """Writes the rows of findings about no single replica, and of groups. Called in the driver. Raises OSError."""
-    _write(directory, FINDINGS, _OVERALL, findings_table(result.overall_findings))
-    _write(directory, GROUPS, _OVERALL, groups_table(result.groups))
-    _write(directory, GROWTH, _OVERALL, growth_table(result.growth))
-    _write(directory, SHARES, _OVERALL, shares_table(result.shares))
+    _write(tables, FINDINGS, _OVERALL, findings_table(result.overall_findings))
+    _write(tables, GROUPS, _OVERALL, groups_table(result.groups))
+    _write(tables, GROWTH, _OVERALL, growth_table(result.growth))
+    _write(tables, SHARES, _OVERALL, shares_table(result.shares))
 
 
-def _write(directory: Path, table: str, part: str, rows: Any) -> None:
-    path = directory / file_name(table) / f"part-{part}.parquet"
+def _write(tables: RunTables, table: str, part: str, rows: Any) -> None:
+    path = tables.directory / file_name(table) / f"part-{part}.parquet"
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        pyarrow.parquet.write_table(rows, temporary)
+        pyarrow.parquet.write_table(with_run(rows, tables.run), temporary)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

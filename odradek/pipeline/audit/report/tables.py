@@ -7,12 +7,14 @@
     growth       one row for each group and partition of the offsets topic
     shares       one row for each share group and partition: what is left to do, and what was archived
 
-Columns are the fields of the results of an audit; -1 stays -1 (unknown). table_files.py writes the files.
+Columns are the fields of the results of an audit; -1 stays -1 (unknown). `with_run` adds the same four to each table.
+table_files.py writes the files.
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from ..findings import Finding
 from ..groups.facts import GroupGrowth
 from ..groups.rows import GroupLag
 from ..groups.shares import ShareBacklog
+from ..run_identity import RunIdentity
 from ..tasks import PartitionReport
 
 FINDINGS, PARTITIONS, VOLUME, GROUPS, GROWTH = "findings", "partitions", "volume", "groups", "growth"
@@ -62,6 +65,15 @@ VOLUME_SCHEMA = pa.schema(
         ("size", pa.int64()),
     ]
 )
+RUN_SCHEMA = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("broker", pa.int32()),
+        ("run", pa.string()),
+        ("time", pa.timestamp("ms", tz="UTC")),
+    ]
+)
+"""The last columns of each table. `time`: when the run began."""
 _MS_IN_A_DAY = 86_400_000
 
 
@@ -124,9 +136,32 @@ def volume_table(partitions: Iterable[PartitionReport]) -> Any:
     return pa.Table.from_arrays(arrays, schema=VOLUME_SCHEMA)
 
 
+def with_run(rows: Any, run: RunIdentity) -> Any:
+    """Adds the columns of RUN_SCHEMA. The columns `directory` or `file` tell which broker a row is about.
+
+    A row of a table without them is about all directories: its broker is null if they are not of the same one.
+    """
+    place = next((name for name in ("directory", "file") if name in rows.column_names), None)
+    if place is None:
+        owners = [run.common_owner()] * rows.num_rows
+    else:
+        owners = [run.owner_of(path) for path in rows.column(place).to_pylist()]
+    clusters, brokers = ([owner[index] for owner in owners] for index in range(2))
+    columns = (clusters, brokers, [run.run] * rows.num_rows, [run.time_ms] * rows.num_rows)
+    for column, values in zip(RUN_SCHEMA, columns, strict=True):
+        rows = rows.append_column(column, pa.array(values, column.type))
+    return rows
+
+
 def write_json_lines(parts: Iterable[Any], path: Path) -> None:
-    """Writes a JSON object for each row. Raises OSError."""
+    """Writes a JSON object for each row, with days and times as ISO 8601. Raises OSError."""
     with path.open("w", encoding="utf-8") as file:
         for part in parts:
             for batch in part.to_batches(max_chunksize=10_000):
-                file.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in batch.to_pylist())
+                file.writelines(
+                    json.dumps(row, ensure_ascii=False, default=_iso_8601) + "\n" for row in batch.to_pylist()
+                )
+
+
+def _iso_8601(value: date) -> str:
+    return value.isoformat()

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from ..result import AuditResult
+from ..run_identity import RunTables
 from .page import page
 from .page_data import DEFAULT_LIMITS, RowLimits, worst_findings
 from .table_files import file_name, parts_of, put_in_place, write_overall_rows
@@ -21,7 +22,7 @@ PAGE = "index.html"
 
 def write_report(
     result: AuditResult,
-    directory: Path,
+    tables: RunTables,
     output: Path,
     formats: Collection[str] = DEFAULT_FORMATS,
     limits: RowLimits = DEFAULT_LIMITS,
@@ -30,7 +31,8 @@ def write_report(
 
     `limits`: of the page. Returns the written paths. Raises OSError.
     """
-    write_overall_rows(directory, result)
+    directory = tables.directory
+    write_overall_rows(tables, result)
     written: dict[str, Path] = {}
     if PARQUET in formats:
         written |= {file_name(table): output / "*.parquet" for table in TABLES}
