@@ -261,6 +261,10 @@ config-docs: $(VENV)/.installed-dev
 warm-up: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python -m tools.warm_up_list
 
+## site: build the documentation as a site in build/site; SITE_REPOSITORY is the address that links to source files get
+site: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python -m tools.site.build build
+
 ## wheel: build the wheel into dist/, instead of an earlier one
 wheel: $(VENV)/bin/python
 	rm -f dist/odradek-*.whl
@@ -283,7 +287,7 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,docs,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs wheel clean help
+.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs site wheel clean help
