@@ -22,8 +22,8 @@ from odradek.pipeline.audit.report.write import write_report
 from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.tasks import PartitionReport
 
+from ..audit_tables import Row, any_run, rows_in
 from .audit_results import random_result
-from .audit_tables import Row, any_run, rows_in
 
 
 class Page(HTMLParser):

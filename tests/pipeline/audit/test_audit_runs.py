@@ -19,8 +19,8 @@ from support.data.log_directories import flip_a_byte
 from support.kafka.directory import NOW_MS
 from support.pipeline.audited_directory import AuditedDirectory
 
+from ..audit_tables import rows_in
 from ..groups_directory import GroupsDirectory
-from .audit_tables import rows_in
 from .group_injections import a_consumer_that_stops
 from .share_injections import share_group, state
 

@@ -30,7 +30,7 @@ from odradek.storage.files.regular_files import open_regular
 from support.data.log_directories import flip_a_byte
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
 
-from .audit_tables import Rows, any_run, rows_in, without_run
+from ..audit_tables import Rows, any_run, rows_in, without_run
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ from odradek.pipeline.importing.command import import_topics
 from support.data.log_directories import flip_a_byte
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
 
+from ..audit_tables import without_run
 from ..groups_directory import GroupsDirectory
 from ..object_storage import upload
-from .audit_tables import without_run
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The rows of an audit's tables, for tests that compare those of two runs or of two engines."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -26,3 +27,10 @@ def without_run(rows: Iterable[Row]) -> list[Row]:
 def rows_in(output: Path) -> Rows:
     """The rows of all tables of an output, with all columns."""
     return {table: parquet.read_table(output / f"{table}.parquet").to_pylist() for table in TABLES}
+
+
+def lines_in(output: Path) -> Rows:
+    """The rows of the JSON lines of an output, by table, without the columns that are others in each run."""
+    assert sorted(path.name for path in output.iterdir()) == sorted(f"{table}.jsonl" for table in TABLES)
+    lines = {table: (output / f"{table}.jsonl").read_text("utf-8").splitlines() for table in TABLES}
+    return {table: without_run(map(json.loads, texts)) for table, texts in lines.items()}
