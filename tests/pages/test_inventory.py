@@ -85,6 +85,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
         "Several directories": [f"{JOBS}an_audit_of_several_directories"],
         "Audits every hour": [f"{JOBS}an_audit_every_hour"],
         "The tables": [f"{JOBS}the_page_about_audits"],
+        "From a notebook": ["tests/pipeline/audit/test_audit_frames.py::test_the_program_of_the_page"],
         "The records themselves": [f"{JOBS}the_programs_for_spark"],
     },
     "docs/benchmarks.md": {"Benchmarks": [MINUTES]},

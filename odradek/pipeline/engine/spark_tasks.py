@@ -15,7 +15,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from queue import SimpleQueue
@@ -167,14 +167,16 @@ def spark_session(name: str) -> Iterator[Any]:
     Raises EngineMissingError, EngineError.
     """
     try:
-        from pyspark.errors import PySparkException
+        from pyspark.errors import PySparkException, PySparkRuntimeError
         from pyspark.sql import SparkSession
         from pyspark.sql.utils import is_remote
     except ImportError as error:
         raise EngineMissingError(f"--engine spark needs Java 17 and pyspark: {_INSTALL}, {_LOCAL}") from error
     if is_remote():
         raise EngineError("--engine spark needs a classic Spark session: Spark Connect (SPARK_REMOTE) runs no RDD jobs")
-    running = SparkSession.getActiveSession()
+    running = None
+    with suppress(PySparkRuntimeError):  # there is none; one that another thread started counts, too
+        running = SparkSession.active()
     if running is not None:
         if running.sparkContext.getConf().get("spark.speculation", "false") == "true":
             raise EngineError(

@@ -13,37 +13,18 @@ from odradek.pipeline.audit.report.tables import RUN_SCHEMA, TABLES
 from odradek.pipeline.audit.run_identity import DirectoryOwner, RunIdentity, begin_identity
 from odradek.pipeline.engine.engines import LOCAL, SPARK
 from odradek.protocol.common.wall_clock import clock_ms
-from odradek.storage.files.files import Files
-from odradek.storage.files.meta_properties import META_PROPERTIES, MetaProperties, write_meta_properties
-from support.data.log_directories import flip_a_byte
+from odradek.storage.files.meta_properties import META_PROPERTIES
 from support.kafka.directory import NOW_MS
-from support.pipeline.audited_directory import AuditedDirectory
 
 from ..audit_tables import rows_in
-from ..groups_directory import GroupsDirectory
-from .group_injections import a_consumer_that_stops
-from .share_injections import share_group, state
+from .two_brokers import CLUSTER, belongs_to, two_brokers
 
-CLUSTER, OTHER_CLUSTER = "AAAAAAAAAAAAAAAAAAAAAA", "BBBBBBBBBBBBBBBBBBBBBB"
-
-
-def belongs_to(root: Path, cluster: str, broker: int) -> Path:
-    """Makes the directory that of a broker."""
-    write_meta_properties(Files(), root, MetaProperties(cluster, broker, bytes(range(broker, broker + 16))))
-    return root
+OTHER_CLUSTER = "BBBBBBBBBBBBBBBBBBBBBB"
 
 
 @pytest.fixture
 def roots(tmp_path: Path) -> list[Path]:
-    """Directories of two brokers: one with all kinds of groups, one with damage."""
-    groups = GroupsDirectory()
-    a_consumer_that_stops(groups)
-    share_group(groups, "share")
-    state(groups, "share", 5)
-    damaged = AuditedDirectory(tmp_path / "second").root
-    flip_a_byte(damaged)
-    first = groups.write(tmp_path / "first")
-    return [belongs_to(first, CLUSTER, 0), belongs_to(damaged, CLUSTER, 1)]
+    return two_brokers(tmp_path)
 
 
 def check_columns(roots: list[Path], engine: str, tmp_path: Path) -> None:

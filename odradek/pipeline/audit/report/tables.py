@@ -24,6 +24,7 @@ from ..findings import Finding
 from ..groups.facts import GroupGrowth
 from ..groups.rows import GroupLag
 from ..groups.shares import ShareBacklog
+from ..result import AuditResult
 from ..run_identity import RunIdentity
 from ..tasks import PartitionReport
 
@@ -151,6 +152,19 @@ def with_run(rows: Any, run: RunIdentity) -> Any:
     for column, values in zip(RUN_SCHEMA, columns, strict=True):
         rows = rows.append_column(column, pa.array(values, column.type))
     return rows
+
+
+def tables_of(result: AuditResult, run: RunIdentity) -> dict[str, Any]:
+    """All tables of an audit without an output, whose result has every row."""
+    rows = {
+        FINDINGS: findings_table(result.findings),
+        PARTITIONS: partitions_table(result.partitions),
+        VOLUME: volume_table(result.partitions),
+        GROUPS: groups_table(result.groups),
+        GROWTH: growth_table(result.growth),
+        SHARES: shares_table(result.shares),
+    }
+    return {name: with_run(table, run) for name, table in rows.items()}
 
 
 def write_json_lines(parts: Iterable[Any], path: Path) -> None:
