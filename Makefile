@@ -270,6 +270,13 @@ wheel: $(VENV)/bin/python
 	rm -f dist/odradek-*.whl
 	$(BIN)/python -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .
 
+## release-check: build wheel and sdist into build/release, in an environment with what the build needs, and check them
+release-check: $(VENV)/.installed-dev
+	rm -rf build/release
+	$(BIN)/python -m build --outdir build/release
+	$(BIN)/python -m twine check --strict build/release/*
+	PYTHONPATH=tests $(BIN)/python -m tools.release.contents build/release
+
 ## clean: remove what was built and cached, not the data
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -290,4 +297,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,docs,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs site wheel clean help
+.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs site release-check wheel clean help

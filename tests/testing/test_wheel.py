@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from support.pipeline.wheel import ROOT, build_sdist, build_wheel, run
+from tools.release import contents
 
 from .installed import (
     SUPPORTED,
@@ -61,6 +62,7 @@ def test_wheel_and_sdist_hold_what_they_should(wheel: Path) -> None:
     assert {
         member.parts[1] for member in members if member.parts[:1] == ("odradek",) and len(member.parts) > 1
     } == rooms
+    assert contents.main(wheel.parent) == 0, "`make release-check` would fail"
 
 
 @pytest.mark.nightly
