@@ -142,7 +142,7 @@ def _timers(broker: OurBroker, scale: Scale) -> Prepared:
     """Every kind of timer that visits all logs, each several times: checkpoints, flushes, retention, disk space."""
     heavy = Heavy(broker.port)
     for number in range(3):
-        heavy.ask(create([f"keyed-{number}"], scale.of(5_000), cleanup_policy="compact"), 5)
+        heavy.ask(create([f"keyed-{number}"], scale.of(5_000), cleanup_policy="compact", flush_messages="1"), 5)
     checkpoints = broker.log_dir / "recovery-point-offset-checkpoint"
 
     def written() -> int:
@@ -151,6 +151,7 @@ def _timers(broker: OurBroker, scale: Scale) -> Prepared:
     def wait() -> None:
         for _ in range(5):
             before = written()
+            assert Asking(broker.port).produce("keyed-0", 0, b"value") == 0  # they are written if an offset has changed
             eventually("the checkpoints are written", lambda: written() != before, patience_s=PATIENCE_S)  # noqa: B023
 
     return wait
