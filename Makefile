@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
-WORKERS ?= 3
-CI_WORKERS ?= 4
+WORKERS ?= 4
+CI_WORKERS ?= 5
 TESTS ?= tests
 SERVE_ARGUMENTS ?= conf/server.properties
 
