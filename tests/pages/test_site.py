@@ -53,6 +53,28 @@ class Links(HTMLParser):
         self.text += data
 
 
+class Code(HTMLParser):
+    """Collects the blocks of code of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.blocks: list[str] = []
+        self.is_inside = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "pre":
+            self.is_inside = True
+            self.blocks.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.is_inside = self.is_inside and tag != "pre"
+
+    def handle_data(self, data: str) -> None:
+        if self.is_inside:
+            self.blocks[-1] += data
+
+
 def read(site: Path) -> dict[Path, Links]:
     """Each page of the site."""
     return {path: Links(path.read_text()) for path in site.rglob("*.html")}
@@ -125,8 +147,8 @@ def test_pages_have_the_lists_tables_and_code_that_github_shows(site: Path) -> N
     github = MarkdownIt("commonmark").enable("table")
     others = {}
     for page in build.pages():
-        name = page.relative_to(ROOT).with_name("index.md" if page.name == "README.md" else page.name)
-        shown = (site / name).with_suffix(".html").read_text()
+        name = html_name(page)
+        shown = (site / name).read_text()
         shown = shown.partition('role="main">')[2].partition("<footer")[0]
         counts = [_counts(github.render(page.read_text())), _counts(shown)]
         if counts[0] != counts[1]:
@@ -134,6 +156,28 @@ def test_pages_have_the_lists_tables_and_code_that_github_shows(site: Path) -> N
                 tag: (counts[0][tag], counts[1][tag]) for tag in COUNTED if len({one[tag] for one in counts}) > 1
             }
     assert not others
+
+
+def test_code_on_the_site_is_that_of_the_pages_which_the_tests_run(site: Path) -> None:
+    """Except that MkDocs makes spaces of tabs."""
+    github = MarkdownIt("commonmark").enable("table")
+    others = {}
+    for page in build.pages():
+        written = [
+            token.content.expandtabs(4)
+            for token in github.parse(page.read_text())
+            if token.type in ("fence", "code_block")
+        ]
+        shown = Code((site / html_name(page)).read_text()).blocks
+        if [one.strip() for one in written] != [one.strip() for one in shown]:
+            others[page.name] = [(a, b) for a, b in zip(written, shown, strict=False) if a.strip() != b.strip()]
+    assert not others
+
+
+def html_name(page: Path) -> Path:
+    """The page's file in the site."""
+    name = page.relative_to(ROOT)
+    return name.with_name("index.html" if page.name == "README.md" else f"{page.stem}.html")
 
 
 def _counts(html: str) -> dict[str, int]:
@@ -173,31 +217,64 @@ WORDS = {
 SEARCH = """
 const fs = require("fs"), vm = require("vm");
 const [site, words] = [process.argv[1], JSON.parse(process.argv[2])];
-const listening = {addEventListener() {}};
-const element = () => ({...listening, form: listening, dataset: {}, value: "", replaceChildren() {}});
-const context = vm.createContext({base_url: ".", console});
+
+class Element {
+  constructor() { this.heard = {}; this.children = []; this.dataset = {noResultsText: "none"}; this.value = ""; }
+  addEventListener(name, listener) { this.heard[name] = listener; }
+  append(...children) { this.children.push(...children); }
+  replaceChildren(...children) { this.children = children; }
+  appendChild(script) { run(script.src.replace("./search/", "")); script.onload(); }
+}
+const heard = new Map();
+const [field, list, head] = [new Element(), new Element(), new Element()];
+field.form = new Element();
+const context = vm.createContext({
+  base_url: ".",
+  location: {search: ""},
+  URLSearchParams,
+  document: {
+    addEventListener: (name, listener) => heard.set(name, listener),
+    getElementById: (id) => ({"mkdocs-search-query": field, "mkdocs-search-results": list})[id],
+    createElement: () => new Element(),
+    head,
+  },
+});
 context.window = context;
-const run = (path) => vm.runInContext(fs.readFileSync(site + "/search/" + path, "utf8"), context);
-context.document = {
-  getElementById: element,
-  createElement: () => ({}),
-  head: {appendChild: (script) => { run(script.src.split("/").pop()); script.onload(); }},
-};
+function run(path) { vm.runInContext(fs.readFileSync(site + "/search/" + path, "utf8"), context); }
+
 run("main.js");
-context.odradekSearch.start();
-const found = words.map((one) => context.odradekSearch.found(one).slice(0, 10).map((result) => result.ref));
-console.log(JSON.stringify(found));
+heard.get("DOMContentLoaded")();
+field.heard.focus();
+const found = words.map((one) => {
+  field.value = one;
+  field.heard.input();
+  return list.children.map((article) => article.children[0].children[0].href);
+});
+field.value = "xyzzy";
+field.heard.input();
+const nothing = [list.children.length, list.textContent];
+field.value = " ";
+field.heard.input();
+console.log(JSON.stringify({found, nothing, empty: list.children.length}));
 """
 
 
 @pytest.mark.nightly
 def test_a_reader_s_words_find_the_pages(site: Path) -> None:
-    """The search of the built site, run by Node.js with stand-ins for the page's two elements."""
+    """The search of the built site, run by Node.js with stand-ins for the elements of a page."""
     node = shutil.which("node")
     assert node is not None, "needs Node.js"
     ended = subprocess.run(
         [node, "-e", SEARCH, site, json.dumps(list(WORDS))], capture_output=True, text=True, check=True
     )
-    found = dict(zip(WORDS, json.loads(ended.stdout), strict=True))
-    missed = [words for words, place in WORDS.items() if not any(one.startswith(place) for one in found[words])]
+    answer = json.loads(ended.stdout)
+    found = dict(zip(WORDS, answer["found"], strict=True))
+    missed = [words for words, place in WORDS.items() if not any(is_at(place, one) for one in found[words][:10])]
     assert not missed, found[missed[0]]
+    assert answer["nothing"] == [0, "none"]
+    assert answer["empty"] == 0
+
+
+def is_at(place: str, target: str) -> bool:
+    """Whether the target of a result is the place, or a section of that page."""
+    return target.startswith(f"./{place}")

@@ -5,7 +5,7 @@ import re
 import yaml
 
 from tools.places import ROOT, relative
-from tools.site.build import pages
+from tools.site.build import pages, searchable
 from tools.site.command_pages import subcommands
 from tools.site.markdown_of_mkdocs import slug, with_links, with_wide_lists
 
@@ -58,3 +58,15 @@ def test_subcommands_are_those_that_a_help_lists() -> None:
     assert list(subcommands(("x",), click)) == [("x", "a"), ("x", "b-c")]
     assert list(subcommands(("x",), "usage: x\n\noptions:\n  -h  help\n")) == []
     assert list(subcommands(("topics",), "")) == [("topics", "apply"), ("topics", "export")]
+
+
+def test_a_page_is_found_once_by_its_first_heading() -> None:
+    entries = [
+        {"location": "a.html", "title": "In the menu", "text": "Heading \u00b6 One. Part \u00b6 Two."},
+        {"location": "a.html#heading", "title": "Heading", "text": "One."},
+        {"location": "a.html#part", "title": "Part", "text": "Two."},
+    ]
+    assert searchable(entries) == [
+        {"location": "a.html", "title": "Heading", "text": "Heading One. Part Two."},
+        {"location": "a.html#part", "title": "Part", "text": "Two."},
+    ]

@@ -5,6 +5,7 @@ leads to the repository on the web, if its address is in the environment variabl
 becomes plain text. ``mkdocs.yml`` has the order of the pages; an entry that ends in a slash stands for a folder.
 """
 
+import json
 import logging
 import os
 import re
@@ -49,9 +50,26 @@ def make_site(directory: Path, repository: str | None) -> Path:
 def _turn_index_into_script(directory: Path) -> None:
     """A page that is opened from disk may load a script, but no JSON and no worker (``theme/search/main.js``)."""
     index = directory / "search_index.json"
-    (directory / "search_index.js").write_text(f"window.searchIndex = {index.read_text()};\n")
+    found = searchable(json.loads(index.read_text())["docs"])
+    (directory / "search_index.js").write_text(f"window.searchIndex = {json.dumps(found)};\n")
     index.unlink()
     (directory / "worker.js").unlink()
+
+
+def searchable(entries: list[dict[str, str]]) -> list[dict[str, str]]:
+    """MkDocs' entries for the search, in which each page has one: MkDocs has another for the page's first heading.
+
+    A page has the title of its first heading. The sign of a link to a heading is left out.
+    """
+    kept: list[dict[str, str]] = []
+    is_page = False
+    for entry in entries:
+        if is_page:
+            kept[-1]["title"] = entry["title"]
+        else:
+            kept.append({**entry, "text": entry["text"].replace(" \u00b6", "").replace("\u00b6", "")})
+        is_page = "#" not in entry["location"]
+    return kept
 
 
 def _copy_pages(directory: Path, repository: str | None) -> None:
@@ -64,7 +82,8 @@ def _copy_pages(directory: Path, repository: str | None) -> None:
         copy = directory / image.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(image.read_bytes())
-    _write(directory / "code.css", HtmlFormatter().get_style_defs(".codehilite"))
+    for name, style in (("code.css", "default"), ("code-dark.css", "github-dark")):
+        _write(directory / name, HtmlFormatter(style=style).get_style_defs(".codehilite"))
 
 
 def _address(page: Path, known: set[Path], repository: str | None, target: str) -> str | None:

@@ -1,6 +1,6 @@
 // Search without a web worker and without a request: a browser refuses both to a page that is opened from disk.
 // The index (search_index.js) and lunr.js are scripts, loaded when the reader first goes to the field.
-(function () {
+document.addEventListener("DOMContentLoaded", function () {
   "use strict";
   var MAX_RESULTS = 30;
   var SUMMARY_CHARACTERS = 200;
@@ -28,7 +28,7 @@
           this.ref("location");
           this.field("title", { boost: 10 });
           this.field("text");
-          window.searchIndex.docs.forEach(function (one) {
+          window.searchIndex.forEach(function (one) {
             documents[one.location] = one;
             this.add(one);
           }, this);
@@ -42,6 +42,9 @@
   function found(text) {
     var words = text.toLowerCase().split(/[^\w.-]+/).filter(Boolean);
     var told = words.filter(window.lunr.stopWordFilter);
+    if (!told.length) {
+      return []; // lunr finds everything by no word
+    }
     var all = asked(told, window.lunr.Query.presence.REQUIRED);
     var known = new Set(all.map(function (one) { return one.ref; }));
     var some = asked(told, window.lunr.Query.presence.OPTIONAL);
@@ -63,7 +66,7 @@
     link.href = base_url + "/" + one.location;
     link.textContent = one.title;
     var heading = document.createElement("h3");
-    heading.appendChild(link);
+    heading.append(link);
     var summary = document.createElement("p");
     summary.textContent = one.text.substring(0, SUMMARY_CHARACTERS);
     var article = document.createElement("article");
@@ -72,19 +75,22 @@
   }
 
   function show() {
-    if (index === null || !field.value.trim()) {
-      list.replaceChildren();
+    if (index === null) {
+      start(); // shows what it finds when it has loaded
       return;
     }
     var results = found(field.value).slice(0, MAX_RESULTS);
     list.replaceChildren.apply(list, results.map(function (one) { return entry(documents[one.ref]); }));
-    if (!results.length) {
+    if (field.value.trim() && !results.length) {
       list.textContent = list.dataset.noResultsText;
     }
   }
 
+  field.value = new URLSearchParams(location.search).get("q") || ""; // the theme opens the search for such an address
+  if (field.value) {
+    start();
+  }
   field.addEventListener("focus", start);
   field.addEventListener("input", show);
   field.form.addEventListener("submit", function (event) { event.preventDefault(); });
-  window.odradekSearch = { start: start, found: found };
-})();
+});
