@@ -2,8 +2,9 @@
 
 import argparse
 import os
+import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .findings import Finding
     from .progress import AuditProgress
     from .result import AuditResult
-    from .run_identity import RunIdentity
+    from .run_identity import RunEnd, RunIdentity
     from .state_options import StateOptions
 
 NOT_DONE = 3
@@ -137,7 +138,7 @@ def audit(arguments: Sequence[str]) -> int:
     """Runs the command; the exit code follows the worst finding."""
     options = parse(parser(), AuditArguments, arguments)
     try:
-        return run(options)
+        return run(options, arguments)
     except (EngineError, OSError) as error:
         print(f"odradek audit: {error}", file=sys.stderr)
     except ImportError as error:
@@ -145,8 +146,11 @@ def audit(arguments: Sequence[str]) -> int:
     return NOT_DONE
 
 
-def run(options: AuditArguments) -> int:
-    """Audits, writes the output and prints the summary. Raises EngineError, OSError, ImportError."""
+def run(options: AuditArguments, arguments: Sequence[str]) -> int:
+    """Audits, writes the output and prints the summary. `arguments`: for the page.
+
+    Raises EngineError, OSError, ImportError.
+    """
     from .findings import CHECKS
 
     unknown = sorted(set(options.ignore) - set(CHECKS))
@@ -156,45 +160,54 @@ def run(options: AuditArguments) -> int:
     if options.fail_on_new and options.state is None:
         print("odradek audit: --fail-on-new needs --state, which has the last audit", file=sys.stderr)
         return NOT_DONE
-    from .run_identity import begin_identity
+    from .run_identity import RunEnd, begin_identity
 
     begun_s = monotonic()
     try:
         directories = _directories(options.directories)
         identity = begin_identity(directories)
-        result, written = _audit(options, directories, identity)
+
+        def end(result: "AuditResult") -> RunEnd:
+            return RunEnd(shlex.join(["odradek", "audit", *arguments]), monotonic() - begun_s, _code(options, result))
+
+        result, written = _audit(options, directories, identity, end)
     except LogDirectoryError as error:
         print(f"odradek audit: {error}", file=sys.stderr)
         return NOT_DONE
     _print_result(result, written)
+    _record_run(options, result, identity, end(result))
+    return _code(options, result)
+
+
+def _code(options: AuditArguments, result: "AuditResult") -> int:
+    """The exit code, with `--fail-on-new` that of new findings."""
     counted = result.findings
     if options.fail_on_new and result.changes is not None:
         counted = result.changes.new
-    code = exit_code(counted, options.fail_on)
-    _record_run(options, result, identity, monotonic() - begun_s, code)
-    return code
+    return exit_code(counted, options.fail_on)
 
 
-def _record_run(
-    options: AuditArguments, result: "AuditResult", identity: "RunIdentity", seconds: float, code: int
-) -> None:
+def _record_run(options: AuditArguments, result: "AuditResult", identity: "RunIdentity", end: "RunEnd") -> None:
     """Writes `--metrics` and appends to `--runs`. Raises OutputFaultError, ImportError."""
     if options.metrics is not None:
         from .metrics import RunFigures, metrics_text
         from .state_file import replace_file
 
         with writing(options.metrics, "the audit is done, and the old file is as it was"):
-            replace_file(options.metrics, metrics_text(result, RunFigures(time(), seconds, code)).encode())
+            replace_file(options.metrics, metrics_text(result, RunFigures(time(), end.seconds, end.exit_code)).encode())
     if options.runs is not None:
         from .report.runs_table import RunRow, append_run
 
         [table] = _directories([options.runs])
         with writing(table, "the audit is done, and the table has no row of it"):
-            append_run(table, result, identity, RunRow(options.level, seconds, code))
+            append_run(table, result, identity, RunRow(options.level, end.seconds, end.exit_code))
 
 
 def _audit(
-    options: AuditArguments, directories: Sequence[Path], identity: "RunIdentity"
+    options: AuditArguments,
+    directories: Sequence[Path],
+    identity: "RunIdentity",
+    end: Callable[["AuditResult"], "RunEnd"],
 ) -> tuple["AuditResult", list[Path]]:
     """Returns the result and the files written. Imports the writers only if there is an output."""
     from .job import audit_directories
@@ -222,7 +235,8 @@ def _audit(
         with writing(options.output, NOTHING_KEPT), tables_of_a_run(options.output, identity) as tables:
             result = run(tables=tables)
             try:
-                return result, write_report(result, tables, options.output, options.format or DEFAULT_FORMATS)
+                formats = options.format or DEFAULT_FORMATS
+                return result, write_report(result, tables, options.output, formats, end=end(result))
             except OSError:
                 _print_result(result, [])  # the audit is done: only its files are missing
                 raise

@@ -106,7 +106,8 @@ class _Directory:
         self.is_live = is_live(directory)
         self.checkpoints = read_root_offsets(directory)
         plan.findings += self.checkpoints.findings
-        plan.stops.append(DirectoryStop(str(directory), self.is_clean, self.is_live))
+        self.now_ms = last_use_ms(directory) if options.now_ms is None else options.now_ms
+        plan.stops.append(DirectoryStop(str(directory), self.is_clean, self.is_live, self.now_ms))
 
     def _add(self, name: str, topic: str, partition: int, path: Path, detail: str, offset: int = -1) -> None:
         self.plan.findings.append(Finding(name, topic, partition, str(path), -1, offset, detail))
@@ -114,7 +115,6 @@ class _Directory:
     def read(self) -> None:
         """Adds the directory's tasks and findings to the plan."""
         options = self.options
-        now_ms = last_use_ms(self.directory) if options.now_ms is None else options.now_ms
         replicas = find_partitions(self.directory, options.topics)
         for replica in replicas:
             topic = self.metadata.topics.get(replica.topic)
@@ -127,7 +127,7 @@ class _Directory:
                     topic_policy(replica.topic, self.metadata),
                     None if topic is None else topic.topic_id,
                     self.checkpoints.of_partition(key),
-                    now_ms,
+                    self.now_ms,
                     options.at_ms,
                     options.level,
                     0 if topic is None else len(topic.brokers),

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 
 class DirectoryStop(NamedTuple):
-    """How a broker left a log directory: with the marker of a clean stop, or not. `is_live`: it has not stopped."""
+    """How a broker left a log directory: with the marker of a clean stop, or not. `is_live`: it has not stopped.
+
+    `now_ms`: the clock of the checks in it, ms since 1970; -1 if unknown.
+    """
 
     directory: str
     is_clean: bool
     is_live: bool
+    now_ms: int = -1
 
 
 @dataclass(slots=True)

@@ -52,6 +52,14 @@ class RunIdentity(NamedTuple):
         )
 
 
+class RunEnd(NamedTuple):
+    """The end of a run. `command`: as it was typed. `seconds`: that it took. `exit_code`: that of the command."""
+
+    command: str
+    seconds: float
+    exit_code: int
+
+
 class RunTables(NamedTuple):
     """Where the tasks of a run write their rows (report/table_files.py)."""
 

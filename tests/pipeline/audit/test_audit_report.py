@@ -1,9 +1,11 @@
 """The page of an audit has the numbers of the tables, is self-contained, and is small for 10,000 partitions."""
 
+import html
 import json
 import re
+import shlex
 from collections import defaultdict
-from datetime import date
+from datetime import UTC, date, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -11,19 +13,24 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from odradek import __version__
 from odradek.pipeline.audit.check import Severity
+from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.findings import CHECKS
 from odradek.pipeline.audit.report.figures import volume_over_time
 from odradek.pipeline.audit.report.number_texts import bytes_text, count_text, duration_text
 from odradek.pipeline.audit.report.page_data import DEFAULT_LIMITS, FINDING_COLUMNS, LAG_COLUMNS, RowLimits
-from odradek.pipeline.audit.report.summary import is_brief, print_brief, print_summary, sentence
+from odradek.pipeline.audit.report.summary import MOST_STEPS, is_brief, print_brief, print_summary, sentence
 from odradek.pipeline.audit.report.table_files import tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.write import write_report
 from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.tasks import PartitionReport
+from odradek.storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
+from support.kafka.directory import NOW_MS
 
 from ..audit_tables import Row, any_run, rows_in
 from .audit_results import random_result
+from .two_brokers import CLUSTER, belongs_to, two_brokers
 
 
 class Page(HTMLParser):
@@ -35,6 +42,8 @@ class Page(HTMLParser):
         self.tiles: dict[str, float] = {}
         self.data: dict[str, Any] = {}
         self.requests: list[str] = []
+        self.links: list[str] = []
+        self.sections: list[str] = []
         self.unlabelled: list[str] = []
         self._caption = ""
         self._within: list[str] = []
@@ -47,7 +56,11 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         found = dict(attributes)
-        self.requests += [str(found[name]) for name in ("src", "href") if name in found]
+        places = [str(found[name]) for name in ("src", "href") if name in found]
+        self.links += [place for place in places if place.startswith("#")]
+        self.requests += [place for place in places if not place.startswith("#")]
+        if tag == "section":
+            self.sections.append(str(found["id"]))
         if tag in ("svg", "canvas") and not found.get("aria-label"):
             self.unlabelled.append(tag)
         if tag == "script" and found.get("id") == "data":
@@ -264,10 +277,56 @@ def test_beyond_the_limits_the_worst_stay(tmp_path: Path) -> None:
     assert len(rows_of(page.data["findings"])) == min(20, len(tables["findings"]))
 
 
+def test_the_contents_have_each_section_and_findings_come_after_the_state(
+    large: tuple[Page, dict[str, list[Row]], str],
+) -> None:
+    page, _, _ = large
+    assert page.links == [f"#{name}" for name in page.sections]
+    in_order = ["next-start", "next-steps", "health", "lag", "debt", "worst", "all-findings"]
+    assert page.sections[: len(in_order)] == in_order
+    assert len(set(page.sections)) == len(page.sections)
+
+
+def test_next_steps_are_those_of_the_worst_findings(large: tuple[Page, dict[str, list[Row]], str]) -> None:
+    page, _, text = large
+    steps = re.findall(r"<li><span class=\"mark (\w+)\">\1</span> ([\w-]+): (.*?)</li>", text)
+    worst = [row[0].split() for row in page.tables["Findings by name"]][:MOST_STEPS]
+    assert [[severity, name] for severity, name, _ in steps] == worst
+    assert [html.unescape(action) for *_, action in steps] == [CHECKS[name].action for _, name in worst]
+
+
+def test_the_head_of_the_page_says_what_was_audited_and_how(tmp_path: Path) -> None:
+    roots, output = two_brokers(tmp_path), tmp_path / "out <&>"
+    (roots[1] / CLEAN_SHUTDOWN_FILE).unlink()
+    words = [*map(str, roots), "--engine", "local", "--now", str(NOW_MS), "--output", str(output)]
+    assert audit(words) == 2
+    text = (output / "index.html").read_text("utf-8")
+    page = Page(text)
+    assert f"<title>Audit of cluster {CLUSTER}</title>" in text
+    clock = datetime.fromtimestamp(NOW_MS / 1000, UTC).isoformat()
+    assert page.tables["Log directories"] == [
+        [str(roots[0]), CLUSTER, "0", "was stopped cleanly", clock],
+        [str(roots[1]), CLUSTER, "1", "was not stopped cleanly", clock],
+    ]
+    head = html.unescape(text[: text.index("<main>")])
+    assert f"<dt>Odradek</dt><dd>{__version__}</dd>" in head
+    assert "<dt>exit code</dt><dd>2</dd>" in head
+    assert f"<dt>command</dt><dd>{shlex.join(['odradek', 'audit', *words])}</dd>" in head
+    assert re.search(r"<dt>took</dt><dd>\d+\.\d s</dd>", head)
+    [row] = [row for row in rows_in(output)["partitions"] if row["directory"] == str(roots[1])]
+    assert f"<dt>run</dt><dd>{row['run']}</dd>" in head
+    assert f"<dt>began</dt><dd>{row['time'].isoformat(timespec='seconds')}</dd>" in head
+    belongs_to(roots[1], "BBBBBBBBBBBBBBBBBBBBBB", 1)
+    assert audit(words) == 2
+    assert "<title>Audit of 2 clusters</title>" in (output / "index.html").read_text("utf-8")
+
+
 def test_an_empty_audit_has_a_page_too(tmp_path: Path) -> None:
     page, tables, text = written(AuditResult(), tmp_path)
     assert not any(tables.values())
     assert "Nothing is wrong." in text
+    assert "<title>Audit</title>" in text
+    assert "Nothing has to be done." in text
     assert set(page.tiles.values()) == {0}
 
 

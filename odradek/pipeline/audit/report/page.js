@@ -162,8 +162,23 @@
         const severity = this.columns.severity[row];
         context.globalAlpha = severity < 0 ? 0.45 : 1;
         context.fillStyle = severity < 0 ? fine : colours[severity];
-        const x = (row % this.across) * this.cell;
-        context.fillRect(x, Math.floor(row / this.across) * this.cell, this.cell - 1, this.cell - 1);
+        this.drawCell(context, row, severity);
+      }
+    }
+
+    // Shapes differ as well as colours: errors fill the square, warnings half of it, notes its middle.
+    drawCell(context, row, severity) {
+      const x = (row % this.across) * this.cell, y = Math.floor(row / this.across) * this.cell, side = this.cell - 1;
+      if (SEVERITIES[severity] === "warning") {
+        context.beginPath();
+        context.moveTo(x, y);
+        context.lineTo(x, y + side);
+        context.lineTo(x + side, y + side);
+        context.fill();
+      } else if (SEVERITIES[severity] === "info") {
+        context.fillRect(x + side / 4, y + side / 4, side / 2, side / 2);
+      } else {
+        context.fillRect(x, y, side, side);
       }
     }
 

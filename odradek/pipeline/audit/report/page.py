@@ -5,15 +5,20 @@ script. page.js draws the map of partitions and the long tables from the JSON in
 forbids all requests.
 """
 
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
+from ..check import Severity
 from ..result import AuditResult
+from ..run_identity import RunEnd, RunIdentity
 from . import figures
+from .about import about, title_of
 from .next_start import next_starts
+from .number_texts import plural
 from .page_data import RowLimits, WorstFindings, json_in_html, page_data
 from .page_parts import bars, number, table, volume_chart
-from .summary import changes_sentences
+from .summary import MOST_STEPS, changes_sentences
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 MOST_CHANGES = 100
@@ -22,10 +27,11 @@ MOST_TOPICS = 200
 """The number of topics in the table beside the map, the worst first."""
 
 
-def page(result: AuditResult, findings: WorstFindings, limits: RowLimits, title: str = "Audit") -> str:
-    """The HTML of the whole page."""
+def page(result: AuditResult, findings: WorstFindings, limits: RowLimits, run: RunIdentity, end: RunEnd | None) -> str:
+    """The HTML of the whole page. `end`: None if no command has run the audit."""
     folder = files(__package__)
     data = json_in_html(page_data(result, findings, limits))
+    title, parts = title_of(run), _parts(result)
     style, script = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     return "".join(
         [
@@ -34,11 +40,8 @@ def page(result: AuditResult, findings: WorstFindings, limits: RowLimits, title:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             '<meta name="color-scheme" content="light dark">\n',
             f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<header>",
-            f"<h1>{escape(title)}</h1>{_tiles(result)}</header>\n<main>\n",
-            *(
-                f'<section id="{name}"><h2>{heading}</h2>\n{body}\n</section>\n'
-                for name, heading, body in _parts(result)
-            ),
+            f"<h1>{escape(title)}</h1>{about(run, result, end)}{_tiles(result)}{_contents(parts)}</header>\n<main>\n",
+            *(f'<section id="{name}"><h2>{heading}</h2>\n{body}\n</section>\n' for name, heading, body in parts),
             f'</main>\n<script type="application/json" id="data">{data}</script>\n',
             f"<script>\n{script}</script>\n</body>\n</html>\n",
         ]
@@ -59,7 +62,7 @@ def _tiles(result: AuditResult) -> str:
         ("groups", number(sums.groups), ""),
     ]
     sentence = {
-        "error": "There are errors: begin with the first line below.",
+        "error": "There are errors: begin with the first of the next steps.",
         "warning": "Nothing is broken, but there are warnings.",
         "fine": "Nothing is wrong.",
     }[worst]
@@ -67,18 +70,24 @@ def _tiles(result: AuditResult) -> str:
     return f'<p class="verdict {worst}">{sentence}</p><dl class="tiles">{tiles}</dl>'
 
 
+def _contents(parts: Sequence[tuple[str, str, str]]) -> str:
+    links = "".join(f'<li><a href="#{name}">{heading}</a></li>' for name, heading, _ in parts)
+    return f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
+
+
 def _parts(result: AuditResult) -> list[tuple[str, str, str]]:
-    """(id, heading, HTML) of each section."""
+    """(id, heading, HTML) of each section. The state of the cluster comes before the list of what was found."""
     return [
         ("next-start", "What the next start of Kafka does", _next_starts(result)),
         *([("changes", "Since the last audit", _changes(result))] if changes_sentences(result) else []),
+        ("next-steps", "Next steps", _next_steps(result)),
+        ("health", "Health by partition", _health(result)),
+        ("lag", "Lag of groups", _lag(result)),
+        ("debt", "Compaction debt", _debt(result)),
         ("worst", "What is wrong, the worst first", _kinds(result)),
         ("all-findings", "Every finding", _long_table("findings")),
-        ("health", "Health by partition", _health(result)),
         ("volume", "Volume over time", volume_chart(figures.volume_over_time(result.volume))),
-        ("lag", "Lag of groups", _lag(result)),
         ("skew", "Skew of topics", _skew(result)),
-        ("debt", "Compaction debt", _debt(result)),
         ("batches", "Compression and size of batches", _batches(result)),
         ("growth", "Who writes the offsets topic", _growth(result)),
         ("all-partitions", "Every partition", _long_table("partitions")),
@@ -110,6 +119,23 @@ def _changes(result: AuditResult) -> str:
     return sentence + (table("What has changed", ["", "check", "place", "first"], rows) if rows else "")
 
 
+def _next_steps(result: AuditResult) -> str:
+    """What to do about the worst findings, as on the terminal."""
+    kinds = [kind for kind in figures.kinds_of_findings(result.findings) if kind.severity != Severity.INFO.name]
+    if not kinds:
+        return '<p class="none">Nothing has to be done.</p>'
+    steps = "".join(
+        f"<li>{_mark(kind.severity)} {escape(kind.name)}: {escape(kind.action)}</li>" for kind in kinds[:MOST_STEPS]
+    )
+    more = f"<p>{plural(len(kinds) - MOST_STEPS, 'more kind')} of findings below.</p>" if kinds[MOST_STEPS:] else ""
+    return f"<ol>{steps}</ol>{more}"
+
+
+def _mark(severity: str) -> str:
+    """A severity as a word in its colour."""
+    return f'<span class="mark {severity.lower()}">{severity.lower()}</span>'
+
+
 def _kinds(result: AuditResult) -> str:
     kinds = figures.kinds_of_findings(result.findings)
     if not kinds:
@@ -121,7 +147,7 @@ def _kinds(result: AuditResult) -> str:
         advice = f"{escape(kind.meaning)} <b>{escape(kind.action)}</b>"
         rows.append(
             [
-                f'<span class="mark {kind.severity.lower()}">{kind.severity.lower()}</span> {escape(kind.name)}',
+                f"{_mark(kind.severity)} {escape(kind.name)}",
                 number(kind.occurrences),
                 number(kind.partitions),
                 advice,

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from ..result import AuditResult
-from ..run_identity import RunTables
+from ..run_identity import RunEnd, RunTables
 from .page import page
 from .page_data import DEFAULT_LIMITS, RowLimits, worst_findings
 from .table_files import file_name, parts_of, put_in_place, write_overall_rows
@@ -26,10 +26,11 @@ def write_report(
     output: Path,
     formats: Collection[str] = DEFAULT_FORMATS,
     limits: RowLimits = DEFAULT_LIMITS,
+    end: RunEnd | None = None,
 ) -> list[Path]:
     """Completes the tables in the run's directory and moves the chosen formats to the output.
 
-    `limits`: of the page. Returns the written paths. Raises OSError.
+    `limits`: of the page. `end`: of the run, for the page. Returns the written paths. Raises OSError.
     """
     directory = tables.directory
     write_overall_rows(tables, result)
@@ -42,7 +43,7 @@ def write_report(
             written[f"{table}.jsonl"] = output / "*.jsonl"
     if HTML in formats:
         findings = worst_findings(parts_of(directory, FINDINGS, result.portions), limits.findings)
-        (directory / PAGE).write_text(page(result, findings, limits), encoding="utf-8")
+        (directory / PAGE).write_text(page(result, findings, limits, tables.run, end), encoding="utf-8")
         written[PAGE] = output / PAGE
     for name in written:
         put_in_place(directory / name, output / name)
