@@ -160,13 +160,13 @@
       const fine = style.getPropertyValue("--fine");
       for (let row = 0; row < this.total; row += 1) {
         const severity = this.columns.severity[row];
-        context.globalAlpha = severity < 0 ? 0.45 : 1;
-        context.fillStyle = severity < 0 ? fine : colours[severity];
+        context.globalAlpha = severity < 0 ? 0.6 : 1;
+        context.fillStyle = context.strokeStyle = severity < 0 ? fine : colours[severity];
         this.drawCell(context, row, severity);
       }
     }
 
-    // Shapes differ as well as colours: errors fill the square, warnings half of it, notes its middle.
+    // Shapes differ as well as colours: errors fill the square, warnings half of it, notes its middle, nothing its edge.
     drawCell(context, row, severity) {
       const x = (row % this.across) * this.cell, y = Math.floor(row / this.across) * this.cell, side = this.cell - 1;
       if (SEVERITIES[severity] === "warning") {
@@ -177,8 +177,10 @@
         context.fill();
       } else if (SEVERITIES[severity] === "info") {
         context.fillRect(x + side / 4, y + side / 4, side / 2, side / 2);
-      } else {
+      } else if (SEVERITIES[severity] === "error") {
         context.fillRect(x, y, side, side);
+      } else {
+        context.strokeRect(x + 0.5, y + 0.5, side - 1, side - 1);
       }
     }
 
