@@ -76,10 +76,14 @@ def command(options: DoctorOptions) -> int:
                 {"errors": errors, "warnings": warnings, "diagnoses": [diagnosis._asdict() for diagnosis in found]}
             )
         else:
-            click.echo(f"{errors} errors, {warnings} warnings")
+            click.echo(f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
         return 1 if errors else 0
 
     return run(work)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _show(diagnosis: Diagnosis) -> None:
