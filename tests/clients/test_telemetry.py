@@ -61,8 +61,9 @@ def test_javas_producer_and_consumer(broker: OurBroker) -> None:
     sizes = "--num-records", str(RECORDS), "--record-size", "100", "--throughput", "500"
     properties = "--command-property", f"bootstrap.servers={broker.bootstrap_servers}", "client.id=java"
     run(f"{TOOLS}.ProducerPerformance", "--topic", "orders", *sizes, *properties)
+    sent = "kafka_client_producer_record_send_total"
+    eventually("its last push is shown", lambda: value_of(pushed(broker, "java"), sent) == RECORDS)
     seen = pushed(broker, "java")
-    assert value_of(seen, "kafka_client_producer_record_send_total") == RECORDS
     assert value_of(seen, "kafka_client_producer_topic_record_send_total", topic="orders") == RECORDS
     (instance,) = {dict(labels)["client_instance_id"] for _, labels in seen}
     assert len(instance) == 22
