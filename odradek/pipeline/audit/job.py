@@ -4,13 +4,15 @@ Never writes to log directories and takes no lock: it reads a running broker's f
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.meta_properties import read_partition_metadata
 from odradek.storage.files.regular_files import fault_text
 
+from ..directories.background_reading import READING, read_in_background
 from ..directories.file_access import PathFiles
 from ..engine.choice import AUTO, EngineChoice, choose_engine
 from ..engine.engines import available_cores, run_tasks
@@ -18,7 +20,6 @@ from ..engine.job import Job
 from .assignment import confirmed
 from .findings import Finding
 from .last_run import LastRun, changes_since, growing_lags, path_of_last, read_last, write_last
-from .pace import begin_of_workers
 from .plan import AuditOptions, Plan, plan_audit
 from .portions import PORTION_REPLICAS, Portion, PortionReport, audit_portion, portions_of, size_of
 from .progress import AuditProgress
@@ -48,9 +49,8 @@ def audit_directories(
     """Audits log directories.
 
     `now_ms`: the clock; by default the last use of each directory. `at_ms`: shows groups as of this moment. `level`:
-    one of LEVELS. `ignored`: names of findings to leave out. `tables`: where workers write
-    their rows. `state`: where the sums of closed segments are read and kept. `progress` hears of
-    finished replicas and of bytes.
+    one of LEVELS. `ignored`: names of findings to leave out. `tables`: where workers write their rows. `state`: where
+    the sums of closed segments are read and kept. `progress` hears of finished replicas and of bytes.
     `portion_replicas`: as for `portions_of`. Raises LogDirectoryError, EngineError, OSError.
     """
     plan = plan_audit(directories, AuditOptions(topics, now_ms, at_ms, level, state))
@@ -205,3 +205,10 @@ def topic_id_of(partition: Path) -> bytes | None:
         return read_partition_metadata(PathFiles(), partition)
     except (CorruptCheckpointError, OSError):
         return None
+
+
+def begin_of_workers() -> Callable[[], None] | None:
+    """What a worker calls first, so that all together keep the pace of this process (`--throttle`); None at full
+    speed."""
+    reading = READING.get()
+    return None if reading is None else partial(read_in_background, reading.bytes_per_second / available_cores())

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.audit.command import audit
-from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.audit.pace import begin_of_workers
+from odradek.pipeline.audit.job import audit_directories, begin_of_workers
 from odradek.pipeline.directories.background_reading import READING, BackgroundReading
 from odradek.pipeline.engine.engines import LOCAL, POOL
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory

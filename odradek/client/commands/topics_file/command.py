@@ -101,8 +101,12 @@ async def _existing(admin: TopicConfigAdmin, names: Collection[str]) -> dict[str
 def _show(changes: list[TopicChange], *, as_json: bool) -> None:
     """Prints the plan."""
     if as_json:
-        document = [(change.action.name.lower(), change.topic.name, list(change.lines)) for change in changes]
-        print_json([dict(zip(("action", "topic", "changes"), entry, strict=True)) for entry in document])
+        print_json(
+            [
+                {"action": change.action.name.lower(), "topic": change.topic.name, "changes": change.lines}
+                for change in changes
+            ]
+        )
         return
     for change in changes:
         click.echo(f"{change.action.value} {change.topic.name}")

@@ -107,12 +107,9 @@ def _changes(result: AuditResult) -> str:
     changes = result.changes
     assert changes is not None
     rows = [
-        ["new", escape(finding.name), f"<code>{escape(finding.file)}</code>", escape(finding.detail)]
-        for finding in changes.new[:MOST_CHANGES]
-    ]
-    rows += [
-        ["growing", escape(finding.name), f"<code>{escape(finding.file)}</code>", escape(finding.detail)]
-        for finding in changes.growing[:MOST_CHANGES]
+        [what, escape(finding.name), f"<code>{escape(finding.file)}</code>", escape(finding.detail)]
+        for what, findings in (("new", changes.new), ("growing", changes.growing))
+        for finding in findings[:MOST_CHANGES]
     ]
     rows += [["gone", escape(key.name), f"<code>{escape(key.place)}</code>", ""] for key in changes.gone[:MOST_CHANGES]]
     sentence = "".join(f"<p>{escape(text)}</p>" for text in changes_sentences(result))
