@@ -18,6 +18,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "odradek.testing.admin.options:test_broker",
         "run a broker for tests in any language, controlled over HTTP",
     ),
+    "console": (
+        "odradek.console.server.command:console",
+        "serve a page in the browser that shows a cluster and changes it",
+    ),
     "topics": ("odradek.client.commands.topics:topics", "create, delete, describe, list or change topics"),
     "produce": ("odradek.client.commands.produce:produce", "send a record for each line of input"),
     "consume": ("odradek.client.commands.consume:consume", "print the records of a topic"),

@@ -12,7 +12,7 @@ from tools import purity
 from tools.places import DOCUMENTS, ROOT, relative
 from tools.plain_english import docstrings_without_a_fact, prose, refused_phrases
 
-ROOMS = ("broker", "client", "pipeline", "protocol", "storage", "testing")
+ROOMS = ("broker", "client", "console", "pipeline", "protocol", "storage", "testing")
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 TESTS = sorted(path for room in ("tests", "bench") for path in (ROOT / room).rglob("*.py"))
 GENERATED = re.compile(r"^(protocol/messages/|broker/config/data/)")

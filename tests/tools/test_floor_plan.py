@@ -151,7 +151,7 @@ def test_every_package_of_odradek_but_the_fixtures_is_measured() -> None:
     assert plans["broker"].arrows["api"], "imports are found"
 
 
-@pytest.mark.parametrize("package", ["broker", "client", "pipeline", "protocol", "storage", "testing"])
+@pytest.mark.parametrize("package", ["broker", "client", "console", "pipeline", "protocol", "storage", "testing"])
 def test_the_page_of_the_architecture_names_every_room(package: str) -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
     if package == "broker":

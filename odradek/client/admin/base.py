@@ -72,6 +72,11 @@ class AdminBase:
         made._endpoint_type = other._endpoint_type
         return made
 
+    @property
+    def cluster(self) -> Cluster:
+        """The connections and the metadata, for requests that this client has no method for."""
+        return self._cluster
+
     async def start(self) -> None:
         """Connects to the cluster and learns its nodes. Raises NoBrokersAvailableError."""
         try:

@@ -14,6 +14,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
+from odradek.broker.http.limits import HttpLimits
 from odradek.broker.metrics.endpoint import MetricsEndpoint
 from odradek.broker.metrics.pieces import SAMPLES_A_PIECE, Sample, encoded, in_pieces
 
@@ -69,7 +70,7 @@ def test_pieces_together_are_the_whole(encode: object) -> None:
 
 async def answer(port: int, version: str) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET /metrics HTTP/{version}\r\n\r\n".encode())
+    writer.write(f"GET /metrics HTTP/{version}\r\nHost: here\r\n\r\n".encode())
     received = await reader.read()
     writer.close()
     return received
@@ -78,7 +79,7 @@ async def answer(port: int, version: str) -> bytes:
 @pytest.mark.parametrize(("turn_s", "made"), [(0.0, 1), (60.0, 6)])
 async def test_a_turn_of_the_event_loop_makes_what_it_has_time_for(turn_s: float, made: int) -> None:
     source = InPieces(COUNT)
-    endpoint = MetricsEndpoint(source, turn_s=turn_s)
+    endpoint = MetricsEndpoint(source, limits=HttpLimits(turn_s=turn_s))
     port = await endpoint.start("127.0.0.1", 0)
     most = seen = 0
 
@@ -114,7 +115,7 @@ async def test_an_answer_that_is_not_read_is_made_no_further() -> None:
     endpoint = MetricsEndpoint(source)
     port = await endpoint.start("127.0.0.1", 0)
     _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
-    writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+    writer.write(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n")
     before = -1
     unchanged = 0
     while unchanged < 100:
@@ -141,12 +142,12 @@ class Warned(logging.Handler):
 
 async def test_a_client_that_reads_nothing_is_cut_off_and_named() -> None:
     warned = Warned()
-    log = logging.getLogger("odradek.broker.metrics.endpoint")
+    log = logging.getLogger("odradek.broker.http.connection")
     log.addHandler(warned)
-    endpoint = MetricsEndpoint(InPieces(10_000_000), max_wait_s=0.05)
+    endpoint = MetricsEndpoint(InPieces(10_000_000), limits=HttpLimits(max_wait_s=0.05))
     port = await endpoint.start("127.0.0.1", 0)
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
-    writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+    writer.write(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n")
     await warned.event.wait()
     log.removeHandler(warned)
     assert "has read none of its metrics" in warned.words
@@ -168,7 +169,7 @@ class SlowPieces(InPieces):
 
 
 async def test_a_long_answer_is_not_cut_off() -> None:
-    endpoint = MetricsEndpoint(SlowPieces(COUNT), max_wait_s=0.05)
+    endpoint = MetricsEndpoint(SlowPieces(COUNT), limits=HttpLimits(max_wait_s=0.05))
     port = await endpoint.start("127.0.0.1", 0)
     _, body = (await answer(port, "1.0")).split(b"\r\n\r\n", 1)
     assert body == b"".join(encoded(InPieces(COUNT), generate_latest))
