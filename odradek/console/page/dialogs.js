@@ -32,14 +32,14 @@ function openAction(title, { where, fields, body, button, isDanger, typedName, d
     doIt.disabled = true;
   };
   const allow = () => { doIt.disabled = shown === null || (typed && typed.value !== typedName); };
-  const failed = (error) => preview.replaceChildren(note(error.message, "bad"));
+  const failed = (error) => put(preview, note(error.message, "bad"));
   const look = async () => {
     stale();
     try {
       const request = body();
       const found = await tell(where(), request);
       shown = request;
-      preview.replaceChildren(h("h3", {}, "What happens"), h("ul", { class: "lines" }, found.preview.map((line) => h("li", {}, line))),
+      put(preview, h("h3", {}, "What happens"), h("ul", { class: "lines" }, found.preview.map((line) => h("li", {}, line))),
         found.warnings.map((line) => note(line, "warn")), h("h3", {}, "The same as a command line"), commandLine(found.command),
         typed ? h("div", { class: "field" }, field(`Type the name ${typedName} to allow this`, typed)) : []);
       if (typed) typed.focus();

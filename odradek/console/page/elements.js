@@ -24,6 +24,12 @@ function filled(element, attributes, children) {
   return element;
 }
 
+// Replaces what is in an element. Children that are null or false are left out.
+function put(element, ...children) {
+  element.replaceChildren();
+  filled(element, null, children);
+}
+
 function announce(text) {
   document.getElementById("announcer").textContent = text;
 }

@@ -57,7 +57,7 @@ async function groupView(view) {
     { name: "Behind", isNumber: true, cell: (row) => lasted(row.seconds) },
     { name: "Member", cell: (row) => row.member === null ? h("span", { class: "absent" }, "none") : [swatch(row.member), " ", memberName(group, row.member)] },
   ], { label: "Lag by partition", isShort: true, empty: "No committed offsets and no assigned partitions.", keyOf: (row) => `${row.topic}-${row.partition}` });
-  place.replaceChildren(
+  put(place,
     facts([["State", badge(group.state, stateKind(group.state))], ["Type", group.type], ["Members", grouped(group.memberCount)],
       ["Lag", group.lag === null ? "none" : grouped(group.lag), "offsets"], ["Furthest behind", lasted(slowest)], ["Assignor", group.assignor || "–"],
       ["Coordinator", String(group.coordinator)], group.groupEpoch === null ? null : ["Epoch", String(group.groupEpoch), group.targetEpoch === group.groupEpoch ? "" : `assigned ${group.targetEpoch}`]]),
@@ -76,24 +76,21 @@ async function showLag(view, name, place) {
     const found = await ask(path`groups/${name}/lag`, {}, view.signal);
     const samples = found.samples.map((one) => ({ at: Number(one.time), records: Number(one.records), seconds: one.seconds }));
     const chart = (title, key, shown) => h("div", {}, h("h3", {}, title), lineChart(title, samples.map((one) => ({ at: one.at, value: one[key] })), shown));
-    place.replaceChildren(...(samples.length
+    put(place, (samples.length
       ? [chart("In offsets", "records", (value) => grouped(Math.round(value))), chart("In seconds", "seconds", lasted)]
       : [h("p", { class: "muted" }, "This group has no committed offsets.")]));
   } catch (error) {
-    if (error.name !== "AbortError") place.replaceChildren(note(error.message));
+    if (error.name !== "AbortError") put(place, note(error.message));
   }
 }
 
 async function showRebalances(view, name, place) {
-  try {
-    const found = await ask("rebalances", { group: name }, view.signal);
-    const all = found.rebalances;
-    place.replaceChildren(all.length ? h("ol", { class: "times" }, all.slice().reverse().map((one) => h("li", {},
+  await orReason(view, place, async () => {
+    const all = (await ask("rebalances", { group: name }, view.signal)).rebalances;
+    put(place, all.length ? h("ol", { class: "times" }, all.slice().reverse().map((one) => h("li", {},
       h("strong", {}, timed(one.time)), " ", h("span", { class: "muted" }, `${one.members} members${one.duration === null || one.duration === undefined ? "" : `, took ${lasted(one.duration)}`}`),
       h("div", {}, one.reason)))) : h("p", { class: "muted" }, "None since this console was opened."));
-  } catch (error) {
-    if (error.name !== "AbortError") place.replaceChildren(note(error.message));
-  }
+  });
 }
 
 function resetOffsets(view, name) {

@@ -44,18 +44,21 @@ async function connectionsView(view) {
   view.fill(pageTop("Connections", { under: "Open connections to this broker, by the library that the client names.", actions: [refreshButton(view)] }), place);
   await orReason(view, place, async () => {
     const found = await ask("connections", {}, view.signal);
-    place.replaceChildren(table.element);
+    put(place, table.element);
     table.show(found.connections);
   });
 }
 
-// Shows why a part is missing (404 with a reason) in place of the part.
+const NO_INSIGHTS = "Kafka's protocol does not tell this. A broker of Odradek that serves its own console (odradek serve --console) shows it.";
+
+// Shows why a part is missing in place of the part.
 async function orReason(view, place, shown) {
+  if (!session.facts.hasInsights) return put(place, note(NO_INSIGHTS));
   try {
     await shown();
   } catch (error) {
     if (error.status !== 404) throw error;
-    place.replaceChildren(note(error.message));
+    put(place, note(error.message));
   }
 }
 
@@ -64,7 +67,7 @@ async function storageView(view) {
   view.fill(pageTop("Storage", { under: "Log directories, and their largest replicas. A partition's page has the headers of its batches.", actions: [refreshButton(view)] }),
     place, asCommand("log-dirs", ...session.facts.commandOptions, "--describe"));
   const found = await ask("storage", {}, view.signal);
-  place.replaceChildren(...found.directories.map((directory) => {
+  put(place, ...found.directories.map((directory) => {
     const title = h("h2", {}, `Broker ${directory.broker}: `, h("span", { class: "mono" }, directory.path || "unknown"));
     if (directory.error) return h("section", { class: "card" }, title, note(directory.error, "bad"));
     const hasSize = Number(directory.total) > 0;
@@ -83,8 +86,9 @@ async function storageView(view) {
 }
 
 async function clusterView(view) {
+  const under = h("span", {}, "Brokers, leaders, replicas and who is in sync.");
   const place = h("div", {}, "Loading…");
-  view.fill(pageTop("Cluster", { under: "Brokers, leaders, replicas and who is in sync.", actions: [refreshButton(view)] }), place,
+  view.fill(pageTop("Cluster", { under, actions: [refreshButton(view)] }), place,
     asCommand("topics", ...session.facts.commandOptions, "--describe", "--under-replicated-partitions"));
   const found = await ask("cluster", {}, view.signal);
   const brokers = new Table([
@@ -102,8 +106,9 @@ async function clusterView(view) {
     { name: "Replicas", cell: (row) => row.replicas.join(", ") },
     { name: "In sync", cell: (row) => row.isr.join(", ") },
   ], { label: "Partitions that miss replicas", isShort: true, empty: "All replicas of all partitions are in sync.", keyOf: (row) => `${row.topic}-${row.partition}` });
-  place.replaceChildren(
-    facts([["Cluster", h("span", { class: "mono" }, found.clusterId)], ["Brokers", String(found.brokers.length)], ["Topics", grouped(found.topics)], ["Partitions", grouped(found.partitions)],
+  under.textContent = `Id ${found.clusterId}`;
+  put(place,
+    facts([["Brokers", String(found.brokers.length)], ["Topics", grouped(found.topics)], ["Partitions", grouped(found.partitions)],
       ["Miss replicas", found.laggingCount ? badge(grouped(found.laggingCount), "bad") : "0"]]),
     h("h2", {}, "Brokers"), brokers.element, h("h2", {}, "Partitions that miss replicas or a leader"), lagging.element,
     h("div", { class: "columns" },
@@ -127,12 +132,16 @@ async function logView(view) {
   const show = () => {
     const wanted = search.value.toLowerCase();
     const atEnd = place.scrollTop + place.clientHeight >= place.scrollHeight - 30;
-    place.replaceChildren(...all.filter((one) => (!least.value || LEVELS[one.level.toLowerCase()]) && `${one.logger} ${one.message}`.toLowerCase().includes(wanted)).map((one) =>
+    put(place, ...all.filter((one) => (!least.value || LEVELS[one.level.toLowerCase()]) && `${one.logger} ${one.message}`.toLowerCase().includes(wanted)).map((one) =>
       h("div", {}, h("span", { class: "muted" }, timed(one.time)), " ", badge(one.level.toLowerCase(), LEVELS[one.level.toLowerCase()]), " ", h("span", { class: "muted" }, one.logger), " ", one.message)));
     if (atEnd) place.scrollTop = place.scrollHeight;
   };
   const box = h("div", { class: "card flush" }, place);
   view.fill(pageTop("Log", { under: state }), h("div", { class: "bar" }, search, least), box);
+  if (!session.facts.hasInsights) {
+    state.textContent = "";
+    return put(box, h("div", { class: "empty" }, NO_INSIGHTS));
+  }
   const stream = new Stream("log", { lines: 500 }, (found) => {
     state.textContent = "The broker's last lines; new ones come by themselves.";
     if (!found.lines.length) return;
@@ -140,7 +149,7 @@ async function logView(view) {
     show();
   }, (error) => {
     state.textContent = "";
-    box.replaceChildren(h("div", { class: "empty" }, error ? error.message : "The log has ended."));
+    put(box, h("div", { class: "empty" }, error ? error.message : "The log has ended."));
   });
   view.onLeave(() => stream.stop());
 }

@@ -30,7 +30,7 @@ class View {
   }
 
   fill(...content) {
-    if (!this.signal.aborted) main.replaceChildren(...content.flat(5).filter(Boolean));
+    if (!this.signal.aborted) put(main, content);
   }
 
   onLeave(leaver) {
@@ -122,7 +122,7 @@ function zoneSwitch() {
 
 function showFacts() {
   const given = session.facts;
-  document.getElementById("facts").replaceChildren(
+  put(document.getElementById("facts"), 
     h("div", {}, h("div", {}, "Times in"), zoneSwitch()),
     h("div", {}, "Connected to", h("br"), h("span", { class: "mono" }, given.bootstrapServers)),
     given.user ? h("div", {}, "User ", h("strong", {}, given.user)) : "",
@@ -133,7 +133,7 @@ function showFacts() {
 
 function showFrame() {
   document.getElementById("frame").hidden = false;
-  document.getElementById("nav").replaceChildren(...VIEWS.map(([key, text]) => h("a", { href: href(key), "data-key": key }, text)));
+  put(document.getElementById("nav"), ...VIEWS.map(([key, text]) => h("a", { href: href(key), "data-key": key }, text)));
   showFacts();
   open(location.hash);
 }
@@ -166,5 +166,5 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => curr
 
 startSession().then((isOpen) => (isOpen ? showFrame() : null), (error) => {
   document.getElementById("login").hidden = false;
-  document.getElementById("login").replaceChildren(note(error.message, "bad"), h("button", { onclick: () => showLogin() }, "Log in"));
+  put(document.getElementById("login"), note(error.message, "bad"), h("button", { onclick: () => showLogin() }, "Log in"));
 });

@@ -63,7 +63,7 @@ async function recordsView(view, name) {
   };
   const failed = (error) => {
     halt();
-    if (error.name !== "AbortError") looked.replaceChildren(note(error.message, "bad"));
+    if (error.name !== "AbortError") put(looked, note(error.message, "bad"));
   };
 
   const page = async (cursor) => {
@@ -140,7 +140,7 @@ async function recordsView(view, name) {
 
   const tellLooked = (found, how, matches) => {
     const ranges = found.offsets.length === 1 ? `offsets ${found.offsets[0].start} to ${found.offsets[0].end}, now at ${found.offsets[0].position}` : "";
-    looked.replaceChildren(h("span", {}, `Looked at ${plural(found.records, "record", "records")} in ${sized(found.bytes)} of ${plural(found.partitions, "partition", "partitions")}`
+    put(looked, h("span", {}, `Looked at ${plural(found.records, "record", "records")} in ${sized(found.bytes)} of ${plural(found.partitions, "partition", "partitions")}`
       + (found.leftOut ? ` (${found.leftOut} more have records: name the partitions)` : "")
       + (ranges ? `, ${ranges}` : "") + (matches === undefined ? "" : `; ${matches} found`) + (how ? `; ${how}` : "") + "."),
     h("span", {}, found.order === "time" ? "Partitions are merged by time." : ""));
@@ -189,7 +189,7 @@ async function openRecord(view, topic, partition, offset) {
   try {
     const found = await ask(path`topics/${topic}/partitions/${partition}/records/${offset}`, {}, view.signal);
     const at = path`api/topics/${topic}/partitions/${partition}/records/${offset}/download`;
-    place.replaceChildren(
+    put(place,
       pairs([["Time", `${timed(found.time)} (${found.timeType})`],
         found.control ? ["Control record", found.control] : null,
         found.state ? ["Transaction", found.state === "unstable" ? "not yet stable: readers with read_committed wait" : found.state] : null,
@@ -203,7 +203,7 @@ async function openRecord(view, topic, partition, offset) {
         found.control ? null : changeButton("Edit and send again", () => { dialog.close(); produceDialog(view, topic, found); }, "main")),
       asCommand("consume", ...session.facts.commandOptions, "--topic", topic, "--partition", String(partition), "--offset", String(offset), "--max-messages", "1"));
   } catch (error) {
-    place.replaceChildren(note(error.message, "bad"));
+    put(place, note(error.message, "bad"));
   }
 }
 

@@ -119,14 +119,14 @@ async function showLogin(found) {
   const token = h("input", { autocomplete: "off", class: "wide" });
   const body = () => found.access === "token" ? { token: token.value }
     : { user: user.value, password: password.value, ...(found.access === "kafka" ? { mechanism: mechanism.value } : {}) };
-  place.replaceChildren(h("form", { onsubmit: async (event) => {
+  put(place, h("form", { onsubmit: async (event) => {
     event.preventDefault();
     try {
       session.facts = await tell("session", body());
       place.hidden = true;
       showFrame();
     } catch (error) {
-      failure.replaceChildren(note(error.message, "bad"));
+      put(failure, note(error.message, "bad"));
     }
   } }, h("h1", {}, "Odradek console"),
   found.access === "token"

@@ -52,7 +52,7 @@ class Table {
     this.last = last;
     const drawn = [];
     for (let at = first; at < last; at++) drawn.push(this.rowElement(at));
-    this.body.replaceChildren(this.space(first), ...drawn, this.space(this.rows.length - last));
+    put(this.body, this.space(first), ...drawn, this.space(this.rows.length - last));
     if (focused >= first && focused < last) drawn[focused - first].focus({ preventScroll: true });
     clearTimeout(this.timer);
     if (this.options.onSight) this.timer = setTimeout(() => this.options.onSight(this.rows.slice(first, last)), 60);

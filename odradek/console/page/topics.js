@@ -107,17 +107,17 @@ async function partitionView(view, name, number) {
     ask(path`topics/${name}/partitions/${number}/batches`, { from: start }, view.signal),
     ask(path`topics/${name}/partitions/${number}/producers`, {}, view.signal).catch((error) => error)]);
   const table = new Table([
-    { name: "Offsets", width: "15%", cell: (row) => `${grouped(row.baseOffset)} – ${grouped(row.lastOffset)}` },
+    { name: "Offsets", width: "13%", cell: (row) => `${grouped(row.baseOffset)} – ${grouped(row.lastOffset)}` },
     { name: "Records", isNumber: true, cell: (row) => row.records < 0 ? "–" : grouped(row.records) },
     { name: "Size", isNumber: true, cell: (row) => sized(row.size) },
     { name: "Kind", width: "14%", cell: (row) => row.isControl ? badge("control", "accent") : row.isTransactional ? badge("transactional", "accent") : "data" },
     { name: "Compression", cell: (row) => row.compression },
-    { name: "Latest time", width: "21%", cell: (row) => timed(row.maxTime) },
+    { name: "Latest time", width: "24%", cell: (row) => timed(row.maxTime) },
     { name: "Producer", isNumber: true, cell: (row) => row.producerId === "-1" ? "–" : row.producerId },
     { name: "CRC", width: "12%", cell: (row) => [h("span", { class: "mono" }, row.crc), row.isSound ? null : [" ", badge("wrong", "bad")]] },
   ], { label: "Batches", isShort: true, empty: "No batch from there on.", keyOf: (row) => row.baseOffset, onOpen: (row) => openDialog(`Batch at ${row.baseOffset}`, batchPairs(row)) });
   table.show(found.rows);
-  place.replaceChildren(
+  put(place,
     facts([["Start", grouped(found.start)], ["End", grouped(found.end)], ["Stable end", grouped(found.stable)], ["Read for this", sized(found.bytes)]]),
     table.element,
     found.next ? h("p", {}, h("a", { href: href("topics", name, "partitions", number) + query({ from: found.next }) }, `Batches from offset ${grouped(found.next)}`)) : null,

@@ -1,6 +1,11 @@
 """What only an Odradek broker that started this console knows: connections by client library, rebalances, its log.
 
-The protocol of Kafka has no request for these. Against any other broker the answers say so.
+The protocol of Kafka has no request for these. Against any other broker the answers say so. What the page reads:
+
+    connections   {"connections": [{library, version, listener, user, connections, requests}]}
+    rebalances    {"rebalances": [{group, time (ms, text), reason, duration (s or null), members}]}, the oldest first
+    log           {"lines": [{time (ms, text), level, logger, message}], "last": number of the last line};
+                  with ``after`` only the lines with greater numbers
 """
 
 import asyncio

@@ -17,7 +17,7 @@ from ..context import Context, Json
 from ..errors import BadArgument, ConsoleError
 from ..route import Attachment
 from .places import MOST_PARTITIONS, LookPlace, bounds_of, cursor_of, place_of
-from .reading import READ_UNCOMMITTED, Looked, PartitionReader, fetch, fetch_new
+from .reading import READ_UNCOMMITTED, Looked, LookReader, fetch, fetch_new
 from .record_walk import Fetched, FoundRecord, batch_row, entries, next_offset
 from .search import EVERYTHING, PARTS, Needle, needle_of
 
@@ -73,7 +73,7 @@ async def browse(context: Context, arguments: ViewArguments) -> Json:
     }
 
 
-async def _fill(reader: PartitionReader, limit: int, is_backward: bool, looked: Looked) -> list[FoundRecord]:
+async def _fill(reader: LookReader, limit: int, is_backward: bool, looked: Looked) -> list[FoundRecord]:
     """Entries of one partition: at least ``limit``, or all that are left, or what the bytes of a page allow."""
     found: list[FoundRecord] = []
     while len(found) < limit and looked.bytes < BROWSE_BYTES:
@@ -84,17 +84,17 @@ async def _fill(reader: PartitionReader, limit: int, is_backward: bool, looked: 
     return found
 
 
-def _merged(found: dict[PartitionReader, list[FoundRecord]], limit: int, is_backward: bool) -> list[FoundRecord]:
+def _merged(found: dict[LookReader, list[FoundRecord]], limit: int, is_backward: bool) -> list[FoundRecord]:
     """The first ``limit`` entries by time. Sets each reader to after the last of its entries that is taken."""
     sign = -1 if is_backward else 1
 
-    def keyed(reader: PartitionReader) -> Iterator[tuple[tuple[int, int, int], FoundRecord, PartitionReader]]:
+    def keyed(reader: LookReader) -> Iterator[tuple[tuple[int, int, int], FoundRecord, LookReader]]:
         for entry in found[reader]:
             yield (sign * entry.timestamp, entry.partition, sign * entry.offset), entry, reader
 
     taken: list[FoundRecord] = []
-    last: dict[PartitionReader, FoundRecord] = {}
-    left: dict[PartitionReader, FoundRecord] = {}
+    last: dict[LookReader, FoundRecord] = {}
+    left: dict[LookReader, FoundRecord] = {}
     for _, entry, reader in merge(*map(keyed, found), key=lambda item: item[0]):
         if len(taken) < limit:
             taken.append(entry)
@@ -209,7 +209,7 @@ async def _entry(context: Context, arguments: ViewArguments) -> FoundRecord:
     partition, offset = _spot(arguments)
     bounds = (await bounds_of(context.admin, partition.topic, [partition.partition]))[partition.partition]
     if bounds.start <= offset < bounds.end:
-        reader = PartitionReader(context.cluster, partition, bounds._replace(end=offset + 1), offset, Looked())
+        reader = LookReader(context.cluster, partition, bounds._replace(end=offset + 1), offset, Looked())
         for entry in (await reader.forward()).entries:
             if entry.offset == offset:
                 return entry

@@ -12,7 +12,7 @@ from odradek.client.cluster.cluster import Cluster
 from odradek.client.types import TopicPartition
 
 from ..errors import BadArgument
-from .reading import Bounds, Looked, PartitionReader
+from .reading import Bounds, Looked, LookReader
 
 MOST_PARTITIONS = 200
 """The partitions of one look. A larger topic is looked at in its first partitions that have records."""
@@ -22,7 +22,7 @@ EARLIEST, LATEST = -2, -1
 class LookPlace(NamedTuple):
     """The readers of a look, and the number of partitions that it leaves out."""
 
-    readers: list[PartitionReader]
+    readers: list[LookReader]
     partitions: int
     """The partitions of the topic, or those that were asked for."""
     left_out: int
@@ -66,13 +66,13 @@ async def place_of(
     filled = [number for number in wanted if keeps_empty or bounds[number].end > bounds[number].start]
     chosen = filled[:MOST_PARTITIONS]
     readers = [
-        PartitionReader(cluster, TopicPartition(topic, number), bounds[number], positions[number], looked)
+        LookReader(cluster, TopicPartition(topic, number), bounds[number], positions[number], looked)
         for number in chosen
     ]
     return LookPlace(readers, len(wanted), len(filled) - len(chosen))
 
 
-def cursor_of(readers: Sequence[PartitionReader]) -> str:
+def cursor_of(readers: Sequence[LookReader]) -> str:
     """The place where the readers are."""
     return ",".join(f"{reader.partition.partition}:{reader.position}" for reader in readers)
 

@@ -122,7 +122,7 @@ async def fetched(cluster: Cluster, partition: TopicPartition, offset: int, stab
     return Fetched(bytes(data.records or b""), aborted, is_stable)
 
 
-class PartitionReader:
+class LookReader:
     """Reads a partition from a position on, in one direction."""
 
     def __init__(self, cluster: Cluster, partition: TopicPartition, bounds: Bounds, position: int, looked: Looked):

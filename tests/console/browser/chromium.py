@@ -44,13 +44,20 @@ KEYS = {
 }
 SHIFT = 8
 WAIT = """new Promise((resolve) => {
-  const look = () => { let found; try { found = CONDITION; } catch (error) { found = false; }
-    if (found) { watcher.disconnect(); removeEventListener("hashchange", look); resolve(found === true ? true : String(found)); } };
+  const look = () => {
+    let found = false;
+    try { found = CONDITION; } catch (error) { found = false; }
+    if (!found) return;
+    watcher.disconnect();
+    resolve(found === true ? true : String(found));
+  };
   const watcher = new MutationObserver(look);
   watcher.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-  addEventListener("hashchange", look); document.addEventListener("focusin", look); document.addEventListener("scroll", look, true);
+  addEventListener("hashchange", look);
+  document.addEventListener("focusin", look);
   look();
 })"""
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 
 
 class PageError(Exception):
@@ -180,7 +187,8 @@ class Tab:
 
     def run(self, script: str) -> Any:
         """The value of an expression, which may be a promise."""
-        found = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True)
+        how = {"awaitPromise": True, "returnByValue": True, "userGesture": True}
+        found = self.call("Runtime.evaluate", expression=script, **how)
         if "exceptionDetails" in found:
             details = found["exceptionDetails"]
             raise PageError(details.get("exception", {}).get("description") or details["text"])
@@ -251,5 +259,5 @@ class Tab:
 
     def picture(self, file: Path) -> None:
         """Writes a screenshot of the window."""
-        self.run("document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))")
+        self.run(DRAWN)
         file.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
