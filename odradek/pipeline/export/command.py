@@ -73,6 +73,11 @@ class ExportArguments(NamedTuple):
         "--compression", choices=CODECS, default=CODECS[0], help="compression of the Parquet files (default: snappy)"
     )
     no_headers: bool = argument("--no-headers", action="store_true", help="omit the column headers")
+    no_state: bool = argument(
+        "--no-state",
+        action="store_true",
+        help="omit OUT/_state, with which `odradek import` restores log starts and ends, configs, and groups",
+    )
     split_bytes: str = argument(
         "--split-bytes", default="128m", metavar="SIZE", help="bytes of the log for one task (default: 128m)"
     )
@@ -118,6 +123,7 @@ def run(options: ExportArguments) -> int:
         options.compression,
         not options.no_headers,
         options.overwrite,
+        not options.no_state,
     )
     console = Console(stderr=True)
     try:

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..directories.log_directories import find_partitions, refuse_missing
+from ..directories.state_tables import STATE_DIRECTORY
 from ..engine.engines import run_tasks
-from ..engine.job import Job
+from ..engine.job import Job, writing
 from ..reading.options import Pruning, ReadOptions
-from ..reading.splits import expand_paths, plan_records
+from ..reading.splits import LogSplit, expand_paths, plan_records
 from .parquet_files import TEMPORARY_SUFFIX
-from .tasks import ExportedSplit, ExportTask, export_split
+from .state import after_export, collect_state, coordinators_options, remove_state, write_state
+from .tasks import KEPT, ExportedSplit, ExportTask, export_split
 
 SUCCESS = "_SUCCESS"
 Progress = Callable[[int, int], None]
@@ -41,6 +43,8 @@ class ExportOrder:
     compression: str
     has_headers: bool = True
     is_overwriting: bool = False
+    has_state: bool = True
+    """Whether to write what `odradek import` needs beside the rows (state.py)."""
 
 
 @dataclass
@@ -54,10 +58,11 @@ class ExportResult:
     notes: set[str] = field(default_factory=set)
     """Texts about partitions that were deleted while the export ran, which is not damage."""
 
-    def add(self, done: ExportedSplit) -> None:
-        """Adds the result of a task."""
-        self.rows[done.topic, done.partition] += done.rows
-        self.files += done.files
+    def add(self, done: ExportedSplit, *, is_state: bool = False) -> None:
+        """Adds the result of a task. `is_state`: its rows are not counted."""
+        if not is_state:
+            self.rows[done.topic, done.partition] += done.rows
+            self.files += done.files
         self.damage_count += done.damage_count
         self.damage += done.damage
         self.notes.update(done.notes)
@@ -71,6 +76,7 @@ def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult
         refuse_missing(
             options.topics.listed, (topic_partition.topic for some in found for topic_partition in some), options.paths
         )
+    state = collect_state(options) if order.has_state else None
     plan = plan_records(options, Pruning())
     tasks = [
         ExportTask(split, order.output.absolute(), order.compression, options.is_committed_only, order.has_headers)
@@ -78,27 +84,60 @@ def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult
         for split in portion
     ]
     refuse_doubled(tasks)
-    prepare_output(order, {task.split.topic for task in tasks})
+    topics = {task.split.topic for task in tasks} | (state.topic_names if state is not None else set())
+    prepare_output(order, topics)
     result = ExportResult(damage_count=len(plan.unread), damage=[unread.text for unread in plan.unread])
-    sizes = [task.split.end - task.split.start for task in tasks]
+    if state is not None:
+        tasks += coordinator_tasks(order, result)
     try:
-        for done in run_tasks(
-            order.engine,
-            Job(
-                tasks,
-                export_split,
-                "odradek export",
-                place=lambda task: task.split.segment.path,
-                sizes=sizes,
-                progress=progress,
-            ),
-        ):
-            result.add(done)
+        for task, done in zip(tasks, run_tasks(order.engine, _job(tasks, progress)), strict=True):
+            result.add(done, is_state=task.output.name == STATE_DIRECTORY)
+        if state is not None:
+            with writing(order.output, KEPT):
+                write_state(order.output, after_export(state))
     finally:
         for temporary in left_over(order.output):
             temporary.unlink(missing_ok=True)
     (order.output / SUCCESS).touch()
     return result
+
+
+def _job(tasks: Sequence[ExportTask], progress: Progress | None) -> Job[ExportTask, ExportedSplit]:
+    return Job(
+        tasks,
+        export_split,
+        "odradek export",
+        place=lambda task: task.split.segment.path,
+        sizes=[task.split.end - task.split.start for task in tasks],
+        progress=progress,
+    )
+
+
+def coordinator_tasks(order: ExportOrder, result: ExportResult) -> list[ExportTask]:
+    """The tasks that export the coordinators' topics whole. Adds partitions that can't be read to the result's damage.
+
+    If two directories have a partition, the replica with more bytes. Raises as the plan of an export.
+    """
+    plan = plan_records(coordinators_options(order.options), Pruning())
+    result.damage_count += len(plan.unread)
+    result.damage += [unread.text for unread in plan.unread]
+    of_replica: dict[tuple[str, int, str], list[LogSplit]] = {}
+    for split in (split for portion in plan.tasks for split in portion):
+        of_replica.setdefault((split.topic, split.partition, split.directory), []).append(split)
+    chosen: dict[tuple[str, int], list[LogSplit]] = {}
+    for (topic, partition, _), splits in of_replica.items():
+        if _size(splits) > _size(chosen.get((topic, partition), [])):
+            chosen[topic, partition] = splits
+    output = order.output.absolute() / STATE_DIRECTORY
+    return [
+        ExportTask(split, output, order.compression, is_committed_only=True)
+        for splits in chosen.values()
+        for split in splits
+    ]
+
+
+def _size(splits: Sequence[LogSplit]) -> int:
+    return sum(split.end - split.start for split in splits)
 
 
 def refuse_doubled(tasks: Sequence[ExportTask]) -> None:
@@ -132,9 +171,11 @@ def prepare_output(order: ExportOrder, topics: set[str]) -> None:
         for topic in topics:
             if (output / f"topic={topic}").is_dir():
                 shutil.rmtree(output / f"topic={topic}")
+        remove_state(output, topics)
     output.mkdir(parents=True, exist_ok=True)
 
 
 def left_over(output: Path) -> Iterator[Path]:
     """The temporary files of task attempts that were killed."""
-    return output.glob(f"topic=*/date=*/.*{TEMPORARY_SUFFIX}")
+    for place in (output, output / STATE_DIRECTORY):
+        yield from place.glob(f"topic=*/date=*/.*{TEMPORARY_SUFFIX}")

@@ -9,21 +9,26 @@ from typing import Any
 
 import numpy
 
-from odradek.protocol.records.batch import BATCH_HEADER_SIZE, LOG_APPEND_TIME_FLAG, NO_PRODUCER_ID
-from odradek.protocol.records.builder import BatchBuilder, assemble_batch
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, LOG_APPEND_TIME_FLAG, NO_PRODUCER_ID, NO_TIMESTAMP
+from odradek.protocol.records.builder import BatchBuilder, assemble_batch, encode_empty_batch
 from odradek.protocol.records.compression import CompressionType, compress
 
 from ..engine.compiled import IS_COMPILED
 from .record_encoding import MAX_OFFSET_DELTA, encode_sections
 from .row_buffers import RowColumns, rows_of
 
-LEADER_EPOCH = 0
-"""The leader epoch of every imported batch: no leader was elected yet."""
+FIRST_LEADER_EPOCH = 0
+"""The leader epoch of imported batches if the input does not say it: no leader was elected yet."""
 LOG_APPEND_TIME = 1
 
 
 def encode_rows(
-    batch: Any, compression: CompressionType, batch_bytes: int, *, is_compiled: bool = IS_COMPILED
+    batch: Any,
+    compression: CompressionType,
+    batch_bytes: int,
+    leader_epoch: int = FIRST_LEADER_EPOCH,
+    *,
+    is_compiled: bool = IS_COMPILED,
 ) -> Iterator[bytes]:
     """Yields Kafka's record batches of the rows in `batch`: an Arrow record batch of ROW_SCHEMA with rising offsets.
 
@@ -33,12 +38,34 @@ def encode_rows(
     if batch.num_rows and batch.column("timestamp").to_numpy().min() < -1:
         raise ValueError("a timestamp is below -1")
     if is_compiled:
-        yield from _compiled_batches(rows_of(batch), compression, batch_bytes)
+        yield from _compiled_batches(rows_of(batch), compression, batch_bytes, leader_epoch)
     else:
-        yield from _built_batches(batch, compression, batch_bytes)
+        yield from _built_batches(batch, compression, batch_bytes, leader_epoch)
 
 
-def _compiled_batches(rows: RowColumns, compression: CompressionType, batch_bytes: int) -> Iterator[bytes]:
+def empty_batch(from_offset: int, end_offset: int, leader_epoch: int) -> bytes:
+    """A batch without records up to `end_offset`, so that the log ends there.
+
+    The last offsets of a log may have no records: those of markers, and those of records that compaction removed. The
+    cleaner leaves such a batch at the end of a log, too (``DefaultRecordBatch.writeEmptyHeader``).
+    """
+    return encode_empty_batch(
+        base_offset=max(from_offset, end_offset - MAX_OFFSET_DELTA),
+        last_offset=end_offset - 1,
+        max_timestamp=NO_TIMESTAMP,
+        partition_leader_epoch=leader_epoch,
+        producer_id=NO_PRODUCER_ID,
+        producer_epoch=-1,
+        base_sequence=-1,
+        is_log_append_time=False,
+        is_transactional=False,
+        is_control=False,
+    )
+
+
+def _compiled_batches(
+    rows: RowColumns, compression: CompressionType, batch_bytes: int, leader_epoch: int
+) -> Iterator[bytes]:
     if not len(rows.offsets):
         return
     data, first_rows, starts = encode_sections(rows, batch_bytes - BATCH_HEADER_SIZE)
@@ -56,14 +83,14 @@ def _compiled_batches(rows: RowColumns, compression: CompressionType, batch_byte
             last_offset=int(rows.offsets[behind - 1]),
             base_timestamp=int(rows.timestamps[first]),
             max_timestamp=max_timestamp,
-            partition_leader_epoch=LEADER_EPOCH,
+            partition_leader_epoch=leader_epoch,
             producer_id=NO_PRODUCER_ID,
             producer_epoch=-1,
             base_sequence=-1,
         )
 
 
-def _built_batches(batch: Any, compression: CompressionType, batch_bytes: int) -> Iterator[bytes]:
+def _built_batches(batch: Any, compression: CompressionType, batch_bytes: int, leader_epoch: int) -> Iterator[bytes]:
     """As `_compiled_batches`, one record at a time in Python."""
     builder: BatchBuilder | None = None
     builder_type, first_timestamp = -1, 0
@@ -84,7 +111,7 @@ def _built_batches(batch: Any, compression: CompressionType, batch_bytes: int) -
             builder = BatchBuilder(
                 compression=compression,
                 base_offset=row["offset"],
-                partition_leader_epoch=LEADER_EPOCH,
+                partition_leader_epoch=leader_epoch,
                 log_append_time_ms=first_timestamp if timestamp_type == LOG_APPEND_TIME else None,
             )
         builder.append(*record)

@@ -2,17 +2,19 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.command_arguments import add_arguments, argument, parse
 from odradek.protocol.common.wall_clock import clock_ms
+from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.records.compression import COMPRESSION_NAMES, CompressionType
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 
 from ..command_line import interruptible, no_way_back, path_on_disk
 from ..engine.job import EngineError
+from .inputs import ImportRefusedError
 
 if TYPE_CHECKING:
     from .job import ImportOrder
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 DONE, REFUSED = 0, 1
 """Exit codes; 2 is wrong usage."""
 MOST_SEGMENT_BYTES = 0x7FFFFFFF
+RETENTION_KEYS = ("retention.ms", "retention.bytes")
 
 
 class ImportArguments(NamedTuple):
@@ -65,6 +68,15 @@ class ImportArguments(NamedTuple):
         metavar="TOPIC:KEY=VALUE",
         help="a config of a topic; retention.ms and retention.bytes are -1 by default, which keeps old rows",
     )
+    no_state: bool = argument(
+        "--no-state", action="store_true", help="import only the rows of an export, without its _state"
+    )
+    node_id: int | None = argument(
+        "--node-id", type=int, metavar="ID", help="the node id of a new directory (default: 1)"
+    )
+    cluster_id: str | None = argument(
+        "--cluster-id", metavar="ID", help="the cluster id of a new directory (default: a new one)"
+    )
     workers: int | None = argument("--workers", type=int, metavar="N", help="processes (default: one for each core)")
 
 
@@ -91,7 +103,9 @@ def import_topics(arguments: Sequence[str]) -> int:
         order = _order(chosen, options)
     except ImportError as error:
         return _refuse_without_extra(error)
-    if not _good_configs(chosen.config, order.config_topics):
+    except (ImportRefusedError, OSError) as error:
+        return _refuse(str(error))
+    if not _good_configs(chosen.config, order):
         return REFUSED
     with no_way_back() as before_naming:  # named partitions without metadata would be an incomplete import
         try:
@@ -105,20 +119,62 @@ def import_topics(arguments: Sequence[str]) -> int:
 
 def _end(order: "ImportOrder", written: "Sequence[WrittenPartition]", given_configs: Sequence[str]) -> int:
     """Prints the summary and adds the topics to the metadata."""
-    topics = sorted({partition.topic for partition in written})
+    of_topics: dict[str, list[WrittenPartition]] = {}
+    for partition in written:
+        of_topics.setdefault(partition.topic, []).append(partition)
+    topics = sorted(of_topics)
     for topic in topics:
-        of_topic = [partition for partition in written if partition.topic == topic]
+        of_topic = of_topics[topic]
         records, size = sum(partition.records for partition in of_topic), sum(partition.size for partition in of_topic)
         print(f"{topic}: {len(of_topic)} partitions, {records} records, {size} bytes")
-    configs = [part for text in given_configs for part in ("--config", text)]
-    return _make_known(order.directory, topics, configs)
+    for text in _notes(order, of_topics, given_configs):
+        print(f"odradek import: note: {text}", file=sys.stderr)
+    return _make_known(order, topics, _config_options(order, topics, given_configs))
+
+
+def _notes(
+    order: "ImportOrder", of_topics: "Mapping[str, Sequence[WrittenPartition]]", given_configs: Sequence[str]
+) -> Iterator[str]:
+    """Texts about rows that were left out, and about what a restore may surprise with."""
+    for topic, partitions in of_topics.items():
+        for count, what in (
+            (sum(one.deleted for one in partitions), "below the log start offset, where records are deleted"),
+            (sum(one.aborted for one in partitions), "of aborted transactions"),
+            (sum(one.undecided for one in partitions), "of open transactions, which a broker would abort"),
+        ):
+            if count:
+                yield f"{topic}: left out {count} rows {what}; --no-state imports them"
+    for topic in sorted(order.state.coordinator_inputs.keys() - of_topics.keys()):
+        yield f"{topic} is not imported, because {order.directory} has one"
+    given = {text.partition("=")[0] for text in given_configs}
+    kept = [
+        topic
+        for topic, state in order.state.topics.items()
+        if topic in of_topics and state.configs is not None and topic not in INTERNAL_TOPICS
+        if not any(f"{topic}:{key}" in given or state.configs.get(key) == "-1" for key in RETENTION_KEYS)
+        if "delete" in state.configs.get("cleanup.policy", "delete")
+    ]
+    if kept:
+        names = ", ".join(kept[:3]) + (f" and {len(kept) - 3} more" if len(kept) > 3 else "")
+        yield (
+            f"{names}: retention is as it was (a week by default), and deletes older records when a broker serves "
+            "them; --config TOPIC:retention.ms=-1 keeps them"
+        )
+
+
+def _config_options(order: "ImportOrder", topics: Sequence[str], given_configs: Sequence[str]) -> list[str]:
+    """The options of `odradek storage add-topics` for the configs: those in the state, then the given ones."""
+    known = {topic: order.state.topics[topic].configs for topic in topics if topic in order.state.topics}
+    options = [part for topic, configs in known.items() if configs is not None for part in ("--exact", topic)]
+    for topic, configs in known.items():
+        options += [part for key, value in (configs or {}).items() for part in ("--config", f"{topic}:{key}={value}")]
+    return [*options, *(part for text in given_configs for part in ("--config", text))]
 
 
 def _import(order: "ImportOrder", before_naming: Callable[[], None]) -> "list[WrittenPartition] | None":
     """The written partitions; None if the import was refused, with a printed reason."""
     from rich.console import Console
 
-    from .inputs import ImportRefusedError
     from .job import import_rows
 
     console = Console(stderr=True, markup=False)
@@ -132,24 +188,28 @@ def _import(order: "ImportOrder", before_naming: Callable[[], None]) -> "list[Wr
         return None
 
 
-def _good_configs(configs: Sequence[str], topics: frozenset[str]) -> bool:
+def _good_configs(given: Sequence[str], order: "ImportOrder") -> bool:
     """Whether the broker's command would accept the configs, before anything is written. It prints the errors."""
     from odradek.storage.subcommands import storage
 
-    options = [part for text in configs for part in ("--config", text)]
-    return not configs or storage(["add-topics", "--check-configs", ".", *sorted(topics), *options]) == DONE
+    topics = sorted(order.config_topics | order.state.topics.keys())
+    options = _config_options(order, topics, given)
+    return not options or storage(["add-topics", "--check-configs", ".", *topics, *options]) == DONE
 
 
-def _make_known(directory: Path, topics: Sequence[str], configs: Sequence[str]) -> int:
+def _make_known(order: "ImportOrder", topics: Sequence[str], configs: Sequence[str]) -> int:
     """Adds the topics with the broker's command, which is found by name as in `odradek storage`."""
     from odradek.storage.subcommands import storage
 
-    code = storage(["add-topics", str(directory), *topics, *configs])
+    ids = [] if order.node_id is None else ["--node-id", str(order.node_id)]
+    ids += [] if order.cluster_id is None else ["--cluster-id", order.cluster_id]
+    internal = ["--internal"] if INTERNAL_TOPICS & set(topics) else []
+    code = storage(["add-topics", str(order.directory), *topics, *ids, *internal, *configs])
     if code != DONE:
         names = " ".join(topics)
         return _refuse(
             f"the partitions are written, but are not in the metadata: fix the cause above, then run `odradek "
-            f"storage add-topics {directory} {names}`"
+            f"storage add-topics {order.directory} {names}`"
         )
     return DONE
 
@@ -166,6 +226,7 @@ def _refuse_without_extra(error: ImportError) -> int:
 def _order(chosen: ImportArguments, options: argparse.ArgumentParser) -> "ImportOrder":
     """The order for the options; exits with 2 for wrong ones."""
     from .job import ImportOrder
+    from .state import ExportedState, read_state
 
     counts = {}
     for text in chosen.partition_count:
@@ -184,6 +245,7 @@ def _order(chosen: ImportArguments, options: argparse.ArgumentParser) -> "Import
     for text in chosen.config:
         if ":" not in text:
             options.error(f"--config {text}: must be like orders:cleanup.policy=compact")
+    is_whole = chosen.topic is None and chosen.partitions is None and chosen.offsets != "new"
     return ImportOrder(
         inputs=chosen.inputs,
         directory=chosen.into.absolute(),
@@ -198,4 +260,7 @@ def _order(chosen: ImportArguments, options: argparse.ArgumentParser) -> "Import
         now_ms=clock_ms(),
         max_workers=chosen.workers,
         config_topics=frozenset(text.partition(":")[0] for text in chosen.config),
+        state=read_state(chosen.inputs) if is_whole and not chosen.no_state else ExportedState(),
+        node_id=chosen.node_id,
+        cluster_id=chosen.cluster_id,
     )

@@ -4,10 +4,12 @@ Reads names, sizes and Parquet footers. Folders named `topic=orders` above a fil
 `odradek export` write them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
+
+from ..directories.state_tables import STATE_DIRECTORY
 
 
 class ImportRefusedError(Exception):
@@ -32,7 +34,7 @@ class InputPart(NamedTuple):
     """The topic in the name of a folder above the file; None if there is none."""
 
 
-def input_parts(paths: Sequence[Path], part_bytes: int) -> list[InputPart]:
+def input_parts(paths: Iterable[Path], part_bytes: int) -> list[InputPart]:
     """The parts of all files, in the order of the paths, folders by name. Raises ImportRefusedError, OSError.
 
     `part_bytes`: the size of a part of a file of JSON lines.
@@ -52,9 +54,9 @@ def _files(root: Path) -> list[Path]:
         found = sorted(
             path
             for path in root.rglob("*")
-            if path.suffix in SUFFIXES and not path.name.startswith(("_", ".")) and path.is_file()
+            if path.suffix in SUFFIXES and _is_visible(path.relative_to(root)) and path.is_file()
         )
-        if not found:
+        if not found and not (root / STATE_DIRECTORY).is_dir():
             raise ImportRefusedError(f"{root}: no file that ends in {', '.join(SUFFIXES)}")
         return found
     if not root.exists():
@@ -62,6 +64,11 @@ def _files(root: Path) -> list[Path]:
     if root.suffix not in SUFFIXES:
         raise ImportRefusedError(f"{root}: the name must end in {', '.join(SUFFIXES)}")
     return [root]
+
+
+def _is_visible(path: Path) -> bool:
+    """Whether readers of Hive's layout see the file. They skip names that begin with an underscore or a dot."""
+    return not any(name.startswith(("_", ".")) for name in path.parts)
 
 
 def _topic_of(path: Path, root: Path) -> str | None:

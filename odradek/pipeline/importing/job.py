@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from odradek.protocol.names.internal_topics import METADATA_TOPIC, RESERVED_TOPICS
+from odradek.protocol.names.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC, RESERVED_TOPICS
 from odradek.protocol.records.compression import CompressionType
 from odradek.storage.directory.directory_lock import DirectoryLock
 from odradek.storage.files.checkpoints import (
@@ -30,20 +30,28 @@ from odradek.storage.files.file_names import (
     renamed_directory_name,
 )
 from odradek.storage.files.files import Files
-from odradek.storage.files.meta_properties import META_PROPERTIES
+from odradek.storage.files.meta_properties import META_PROPERTIES, read_meta_properties
 
 from ..directories.metadata_reader import read_cluster_metadata
 from ..engine.engines import LOCAL, run_tasks
 from ..engine.job import Job, writing
-from .batches import encode_rows
+from .batches import FIRST_LEADER_EPOCH, empty_batch, encode_rows
 from .input_rows import USUAL_SIZES, ImportSizes
 from .inputs import ImportRefusedError, InputPart, input_parts
 from .partition_files import PartitionFiles, WrittenPartition
+from .restored_rows import by_epoch, committed_rows, epochs_from
 from .spill import NOTHING_IMPORTED, SpilledRows, SpillTask, read_spilled, spill
+from .state import ExportedState, RestoredPartition
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 MOST_PARTITIONS = 100_000
 """The maximum number of partitions of a topic. A larger partition number in the input is probably a mistake."""
+
+
+MOST_BYTES = 0x7FFFFFFF
+"""The maximum of bytes of a segment."""
+INTERNAL_SEGMENT_BYTES = 8 << 20
+"""`odradek storage add-topics` reads so many bytes of each segment of an internal topic for its ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,11 @@ class ImportOrder:
     max_workers: int | None = None
     config_topics: frozenset[str] = frozenset()
     """The topics for which configs were given. Each must be in the input."""
+    state: ExportedState = field(default_factory=ExportedState)
+    """What to restore besides the rows."""
+    node_id: int | None = None
+    cluster_id: str | None = None
+    """The ids for a new directory. One that is formatted must have them already."""
     sizes: ImportSizes = USUAL_SIZES
 
 
@@ -93,17 +106,29 @@ class ImportTask:
     segment_bytes: int
     batch_bytes: int
     sizes: ImportSizes
+    state: RestoredPartition | None = None
 
 
 def write_partition(task: ImportTask) -> WrittenPartition:
     """Writes the partition durably. Raises ImportRefusedError, OutputFaultError."""
     written = WrittenPartition(task.topic, task.partition)
+    state = task.state
     with writing(task.directory.parent, NOTHING_IMPORTED):
-        output = PartitionFiles(task.directory, written, task.segment_bytes)
-        if task.spilled:
-            for rows in read_spilled(task.spilled, task.sizes, keeps_offsets=task.keeps_offsets):
-                output.append(encode_rows(rows, task.compression, task.batch_bytes))
-        output.close(task.topic_id)
+        start = None if state is None else state.log_start_offset
+        output = PartitionFiles(task.directory, written, task.segment_bytes, start)
+        rows = read_spilled(task.spilled, task.sizes, keeps_offsets=task.keeps_offsets) if task.spilled else iter(())
+        if state is None:
+            for batch in rows:
+                output.append(encode_rows(batch, task.compression, task.batch_bytes))
+            output.close(task.topic_id, [(FIRST_LEADER_EPOCH, written.log_start_offset)])
+            return written
+        epochs = epochs_from(state)
+        for batch in committed_rows(rows, state, written):
+            for leader_epoch, part in by_epoch(batch, epochs):
+                output.append(encode_rows(part, task.compression, task.batch_bytes, leader_epoch))
+        if written.log_end_offset < state.log_end_offset:
+            output.append([empty_batch(written.log_end_offset, state.log_end_offset, epochs[-1][0])])
+        output.close(task.topic_id, epochs)
     return written
 
 
@@ -118,7 +143,6 @@ def import_rows(
     partitions get their final names. Raises ImportRefusedError, TaskError, DirectoryLockedError, OSError,
     CorruptCheckpointError; no partition has its final name then, unless a rename itself failed.
     """
-    parts = input_parts(order.inputs, order.sizes.part_bytes)
     files = Files()
     files.make_directory_durably(order.directory)
     lock = DirectoryLock(order.directory)
@@ -127,13 +151,16 @@ def import_rows(
     unfinished: list[Path] = [scratch]
     try:
         _refuse_without_metadata(order.directory)
+        _refuse_other_ids(order)
+        known = read_cluster_metadata(order.directory).topics
+        state = order.state.without(INTERNAL_TOPICS & known.keys())
         files.make_directory(scratch)
-        spilled = _spill(order, parts, scratch, progress)
-        topics = _partitions_of(order, spilled)
-        _refuse_names(topics)
+        spilled = _spill(order, _parts(order, state), scratch, progress)
+        topics = _partitions_of(order, state, spilled)
+        _refuse_names(topics, state)
         _refuse_missing(order.config_topics - topics.keys())
-        _refuse_existing(order.directory, topics)
-        tasks = _tasks(order, topics, unique)
+        _refuse_existing(order.directory, known.keys(), topics)
+        tasks = _tasks(order, state, {facts.topic_id for facts in known.values()}, topics, unique)
         unfinished += [task.directory for task in tasks]
         written = list(
             run_tasks(
@@ -161,6 +188,14 @@ def import_rows(
             shutil.rmtree(path, ignore_errors=True)
         lock.close()
     return written
+
+
+def _parts(order: ImportOrder, state: ExportedState) -> list[InputPart]:
+    """The parts of the rows, and of the coordinators' topics in the state. Raises ImportRefusedError, OSError."""
+    internal = state.coordinator_inputs
+    found = [part for part in input_parts(order.inputs, order.sizes.part_bytes) if part.topic not in internal]
+    found += input_parts(internal.values(), order.sizes.part_bytes)
+    return [part._replace(number=number) for number, part in enumerate(found)]
 
 
 def _spill(
@@ -196,9 +231,13 @@ def _spill(
     return [spilled for rows in found for spilled in rows]
 
 
-def _partitions_of(order: ImportOrder, spilled: Sequence[SpilledRows]) -> dict[str, dict[int, list[SpilledRows]]]:
+def _partitions_of(
+    order: ImportOrder, state: ExportedState, spilled: Sequence[SpilledRows]
+) -> dict[str, dict[int, list[SpilledRows]]]:
     """Topic -> partition -> its rows. Includes partitions without rows. Raises ImportRefusedError."""
-    topics: dict[str, dict[int, list[SpilledRows]]] = {}
+    topics: dict[str, dict[int, list[SpilledRows]]] = {
+        name: {topic.partitions - 1: []} for name, topic in state.topics.items()
+    }
     for rows in spilled:
         topics.setdefault(rows.topic, {}).setdefault(rows.partition, []).append(rows)
     for topic, count in order.partition_counts.items():
@@ -229,9 +268,20 @@ def _refuse_without_metadata(directory: Path) -> None:
         )
 
 
-def _refuse_existing(directory: Path, topics: Mapping[str, object]) -> None:
-    known = set(read_cluster_metadata(directory).topics)
-    known |= {
+def _refuse_other_ids(order: ImportOrder) -> None:
+    """Raises ImportRefusedError if the directory is formatted with another node id or cluster id than asked for."""
+    found = read_meta_properties(Files(), order.directory)
+    if found is not None:
+        for option, asked, has in (
+            ("--node-id", order.node_id, found.node_id),
+            ("--cluster-id", order.cluster_id, found.cluster_id),
+        ):
+            if asked is not None and asked != has:
+                raise ImportRefusedError(f"{option} {asked}: {order.directory} is formatted with {has}")
+
+
+def _refuse_existing(directory: Path, in_metadata: Set[str], topics: Mapping[str, object]) -> None:
+    known = in_metadata | {
         key[0]
         for name in os.listdir(directory)
         if not name.endswith(DELETE_DIRECTORY_SUFFIX) and (key := parse_partition_directory(name)) is not None
@@ -250,20 +300,33 @@ def _refuse_missing(topics: Set[str]) -> None:
         raise ImportRefusedError(f"--config names topic {', '.join(sorted(topics))}, but the input has no rows of it")
 
 
-def _refuse_names(topics: Mapping[str, object]) -> None:
-    """Raises ImportRefusedError for invalid topic names and for internal topics. Source: Kafka's Topic.validate."""
+def _refuse_names(topics: Mapping[str, object], state: ExportedState) -> None:
+    """Raises ImportRefusedError for invalid topic names, and for internal topics that are not in the state.
+
+    Source: Kafka's Topic.validate.
+    """
     for topic in topics:
-        if topic in RESERVED_TOPICS or topic in (".", "..") or not _TOPIC_NAME.fullmatch(topic):
+        is_refused = topic in (".", "..") or (topic in RESERVED_TOPICS and topic not in state.topics)
+        if is_refused or not _TOPIC_NAME.fullmatch(topic):
             raise ImportRefusedError(
                 f"{topic!r} can't be the name of a topic: use up to 249 letters, digits, '.', '_' and '-', and no name"
                 " of an internal topic"
             )
 
 
-def _tasks(order: ImportOrder, topics: Mapping[str, Mapping[int, list[SpilledRows]]], unique: str) -> list[ImportTask]:
+def _tasks(
+    order: ImportOrder,
+    state: ExportedState,
+    known_ids: Set[bytes],
+    topics: Mapping[str, Mapping[int, list[SpilledRows]]],
+    unique: str,
+) -> list[ImportTask]:
     tasks = []
     for topic, partitions in sorted(topics.items()):
-        topic_id = random_topic_id()
+        topic_id = state.topics[topic].topic_id if topic in state.topics else None
+        if topic_id is None or topic_id in known_ids:
+            topic_id = random_topic_id()
+        segment_bytes = min(order.segment_bytes, INTERNAL_SEGMENT_BYTES if topic in INTERNAL_TOPICS else MOST_BYTES)
         for partition, spilled in sorted(partitions.items()):
             name = renamed_directory_name(topic, partition, unique, DELETE_DIRECTORY_SUFFIX)
             tasks.append(
@@ -275,9 +338,10 @@ def _tasks(order: ImportOrder, topics: Mapping[str, Mapping[int, list[SpilledRow
                     topic_id,
                     order.keeps_offsets,
                     order.compression,
-                    order.segment_bytes,
+                    segment_bytes,
                     order.batch_bytes,
                     order.sizes,
+                    state.partitions.get((topic, partition)),
                 )
             )
     return tasks

@@ -5,7 +5,7 @@ Uses the broker's Segment class, so that indexes are the same as a broker's. Sou
 LogSegment.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +17,6 @@ from odradek.storage.files.files import READ_ONLY, Files
 from odradek.storage.files.meta_properties import write_partition_metadata
 from odradek.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 from odradek.storage.segment.segment import Segment
-
-from .batches import LEADER_EPOCH
 
 WRITE_BYTES = 4 << 20
 """The bytes of batches that are written at once."""
@@ -37,13 +35,24 @@ class WrittenPartition:
     records: int = 0
     size: int = 0
     """Bytes of the log files."""
+    deleted: int = 0
+    """Rows below the log start offset, which were left out."""
+    aborted: int = 0
+    """Rows of aborted transactions, which were left out."""
+    undecided: int = 0
+    """Rows of transactions that were open, which were left out."""
 
 
 class PartitionFiles:
     """Writes batches with rising offsets into a new directory. Methods raise OSError."""
 
-    def __init__(self, directory: Path, facts: WrittenPartition, segment_bytes: int) -> None:
-        """`facts` is updated with each batch. A segment has at most `segment_bytes`, unless one batch is larger."""
+    def __init__(
+        self, directory: Path, facts: WrittenPartition, segment_bytes: int, log_start_offset: int | None = None
+    ) -> None:
+        """`facts` is updated with each batch. A segment has at most `segment_bytes`, unless one batch is larger.
+
+        `log_start_offset`: default is the offset of the first batch.
+        """
         self._files = Files()
         self._files.make_directory(directory)
         self._directory = directory
@@ -53,6 +62,9 @@ class PartitionFiles:
         self._segment: Segment | None = None
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
+        if log_start_offset is not None:
+            facts.log_start_offset = facts.log_end_offset = log_start_offset
+            self._begin(log_start_offset)
 
     def append(self, batches: Iterable[bytes]) -> None:
         """Appends batches with rising offsets. The last WRITE_BYTES may wait in memory until ``close``."""
@@ -77,13 +89,17 @@ class PartitionFiles:
             facts.records += header.records_count
             facts.size += len(batch)
 
-    def close(self, topic_id: bytes) -> None:
-        """Completes the directory and makes it durable. A partition without batches gets an empty segment."""
+    def close(self, topic_id: bytes, leader_epochs: Sequence[tuple[int, int]]) -> None:
+        """Completes the directory and makes it durable. A partition without batches gets an empty segment.
+
+        `leader_epochs`: (epoch, its first offset) in order.
+        """
         if self._segment is None:
             self._begin(0)
+        facts = self._facts
         self._end()
         path = self._directory / LEADER_EPOCH_CHECKPOINT
-        epochs = [(LEADER_EPOCH, self._facts.log_start_offset)] if self._facts.records else []
+        epochs = leader_epochs if facts.log_end_offset > facts.log_start_offset else []
         write_epoch_checkpoint(self._files, path, epochs, sync=True)
         write_partition_metadata(self._files, self._directory, topic_id)
         self._files.sync_directory(self._directory)

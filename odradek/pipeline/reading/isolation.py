@@ -46,6 +46,8 @@ class TransactionTail(NamedTuple):
     last_stable_offset: int
     """The first offset of the earliest open transaction; NO_OPEN_TRANSACTION if none is open."""
     aborted: tuple[AbortedTransaction, ...]
+    open: tuple[tuple[int, int], ...] = ()
+    """(producer id, first offset) of each open transaction."""
 
 
 def transaction_tail(found: PartitionDirectory) -> TransactionTail:
@@ -61,7 +63,8 @@ def transaction_tail(found: PartitionDirectory) -> TransactionTail:
         for chunk in read_chunks(segment.path, batch_positions=indexed_positions(segment), inode=segment.inode):
             if not isinstance(chunk, Damage):
                 _follow(chunk, snapshot_offset, is_open, aborted)
-    return TransactionTail(min(is_open.values(), default=NO_OPEN_TRANSACTION), tuple(aborted))
+    first_open = min(is_open.values(), default=NO_OPEN_TRANSACTION)
+    return TransactionTail(first_open, tuple(aborted), tuple(sorted(is_open.items())))
 
 
 def trusted_snapshot(found: PartitionDirectory) -> tuple[int, dict[int, int]]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from odradek.protocol.messages.structure import Message
 from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.errors import StorageError
@@ -19,6 +18,7 @@ from odradek.storage.files.meta_properties import uuid_text
 from ...config.server_config import ServerConfig
 from ...metadata.controller.broker_lifecycle import seed_metadata
 from ...metadata.publisher.service import MetadataService
+from .adoption import internal_configs
 from .bounds import config_problems
 from .found import FoundDirectory
 from .plan import AdoptedTopic, AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption
@@ -29,13 +29,16 @@ from .survey import survey
 def add_topics(
     path: Path,
     names: Sequence[str],
-    configs: Mapping[str, Mapping[str, str]],
+    wishes: AdoptionWishes,
     environ: Mapping[str, str],
     *,
+    may_be_internal: bool = False,
     now_ms: int,
     random_uuid: Callable[[], bytes],
 ) -> list[AdoptedTopic]:
     """Adds the topics to the metadata in the directory. Returns the added topics.
+
+    `may_be_internal`: for an import with topic ids; records of coordinators name topics by their ids.
 
     Raises AdoptionRefusedError with every reason; DirectoryLockedError, OSError, StorageError, KafkaError, ConfigError,
     MetadataLogError.
@@ -44,9 +47,11 @@ def add_topics(
     try:
         found = survey([path], lambda _: Files())
         [directory] = found.directories
-        plan = _plan(directory, names, configs, random_uuid)
+        if not may_be_internal:
+            _refuse_internal(names)
+        plan = _plan(directory, names, wishes, random_uuid)
         config = ServerConfig.load(None, [f"log.dirs={path}", f"node.id={plan.node_id}"], environ)
-        check_configs(configs, config)
+        check_configs(wishes.configs, config)
         service = MetadataService.open(
             directories.metadata,
             config,
@@ -60,7 +65,8 @@ def add_topics(
             raise AdoptionRefusedError([f"the metadata in {path} already has topic {', '.join(known)}"])
         highest = found.highest_producer_id
         next_producer_id = highest + 1 if highest >= service.image.next_producer_id else 0
-        seed_metadata(service, config, partial(_records, plan, next_producer_id), now_ms)
+        internal = {name: found for name, found in internal_configs(config).items() if name not in wishes.exact_configs}
+        seed_metadata(service, config, partial(adoption_records, plan, internal, next_producer_id), now_ms)
     finally:
         directories.abort()
     return list(plan.topics)
@@ -75,20 +81,19 @@ def check_configs(configs: Mapping[str, Mapping[str, str]], server: ServerConfig
         raise AdoptionRefusedError(problems)
 
 
-def _records(plan: AdoptionPlan, next_producer_id: int, metadata_version: int) -> list[Message]:
-    return adoption_records(plan, {}, next_producer_id, metadata_version)
+def _refuse_internal(names: Sequence[str]) -> None:
+    internal = sorted(set(names) & set(INTERNAL_TOPICS))
+    if internal:
+        raise AdoptionRefusedError([f"{', '.join(internal)}: internal topics can't be added"])
 
 
 def _plan(
     directory: FoundDirectory,
     names: Sequence[str],
-    configs: Mapping[str, Mapping[str, str]],
+    wishes: AdoptionWishes,
     random_uuid: Callable[[], bytes],
 ) -> AdoptionPlan:
     """The plan of an adoption with only these topics. Raises AdoptionRefusedError, StorageError."""
-    internal = sorted(set(names) & set(INTERNAL_TOPICS))
-    if internal:
-        raise AdoptionRefusedError([f"{', '.join(internal)}: internal topics can't be added"])
     here = {partition.topic for partition in directory.partitions}
     missing = sorted(set(names) - here)
     if missing:
@@ -117,4 +122,4 @@ def _plan(
         raise StorageError(
             f"{directory.path}: meta.properties has no directory.id; start a broker of Kafka 3.7 or later to get one"
         )
-    return plan_adoption([chosen], AdoptionWishes(configs=configs), random_uuid, uuid_text, INTERNAL_TOPICS)
+    return plan_adoption([chosen], wishes, random_uuid, uuid_text, INTERNAL_TOPICS)

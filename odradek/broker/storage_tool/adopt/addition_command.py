@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from odradek.protocol.common.command_options import argument, arguments, flag, repeated, takes
+from odradek.protocol.common.command_options import argument, arguments, flag, option, repeated, takes
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.check.command import run
 
@@ -26,6 +26,16 @@ class AdditionOptions:
     names: tuple[str, ...] = arguments(required=True, metavar="TOPIC...")
     configs: tuple[str, ...] = repeated(
         "--config", metavar="TOPIC:KEY=VALUE", help="A topic's configuration; may be repeated."
+    )
+    exact: tuple[str, ...] = repeated(
+        "--exact", metavar="TOPIC", hidden=True, help="Topics whose configurations are all given, for an import."
+    )
+    internal: bool = flag("--internal", hidden=True, help="Internal topics may be among them, for an import.")
+    node_id: int | None = option(
+        "--node-id", type=click.IntRange(min=0), help="The node id of a new cluster.  [default: 1]"
+    )
+    cluster_id: str | None = option(
+        "--cluster-id", metavar="ID", help="The id of a new cluster.  [default: a random one]"
     )
     check_configs: bool = flag("--check-configs", hidden=True, help="Only check the configurations, before an import.")
 
@@ -47,7 +57,7 @@ def command(options: AdditionOptions) -> int:
     from ...server.commands import START_ERRORS
     from ...server.random_ids import random_uuid
     from . import addition
-    from .plan import AdoptionRefusedError
+    from .plan import AdoptionRefusedError, AdoptionWishes
 
     path = options.directory.absolute()
     try:
@@ -55,7 +65,18 @@ def command(options: AdditionOptions) -> int:
             addition.check_configs(given, ServerConfig.load(None, [], os.environ))
             return 0
         now_ms = clock_ms()
-        added = addition.add_topics(path, options.names, given, os.environ, now_ms=now_ms, random_uuid=random_uuid)
+        wishes = AdoptionWishes(
+            options.node_id, options.cluster_id, configs=given, exact_configs=frozenset(options.exact)
+        )
+        added = addition.add_topics(
+            path,
+            options.names,
+            wishes,
+            os.environ,
+            may_be_internal=options.internal,
+            now_ms=now_ms,
+            random_uuid=random_uuid,
+        )
     except AdoptionRefusedError as refused:
         raise click.ClickException("; ".join(refused.problems)) from refused
     except START_ERRORS as error:

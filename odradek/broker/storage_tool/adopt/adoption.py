@@ -123,7 +123,7 @@ def adopt(
             random_uuid=random_uuid,
             cluster_id=plan.cluster_id,
         )
-        records = partial(adoption_records, plan, _internal_configs(config), next_producer_id)
+        records = partial(adoption_records, plan, internal_configs(config), next_producer_id)
         seed_metadata(service, config, records, now_ms)
     finally:
         directories.abort()
@@ -137,7 +137,7 @@ def _set_metadata_aside(files: Files, path: Path, random_uuid: Callable[[], byte
         files.sync_directory(path)
 
 
-def _internal_configs(config: ServerConfig) -> dict[str, dict[str, str]]:
+def internal_configs(config: ServerConfig) -> dict[str, dict[str, str]]:
     """The configs that the broker gives its internal topics when it creates them."""
     return {
         name: {setting.name: setting.value or "" for setting in auto_created(name, config).configs}

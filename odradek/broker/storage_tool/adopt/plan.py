@@ -48,6 +48,8 @@ class AdoptionWishes:
     set_metadata_aside: bool = False
     adopt_strays: bool = False
     configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    exact_configs: frozenset[str] = frozenset()
+    """The topics of which ``configs`` has all configs, so that none is made up."""
     partition_counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -294,7 +296,7 @@ def _topic(
             for index, (number, partition) in sorted(found.items())
         },
         configs=wishes.configs.get(name)
-        if name in internal_topics
+        if name in internal_topics or name in wishes.exact_configs
         else {**KEPT_FOR_EVER, **wishes.configs.get(name, {})},
     )
     if topic.missing and name not in HASHED_TOPICS:
