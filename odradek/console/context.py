@@ -51,15 +51,16 @@ class Context:
         self,
         settings: ClientSettings,
         user: str = "",
-        insights: Insights | None = None,
+        insights_of: Callable[["Context"], Insights] | None = None,
         *,
         allows_changes: bool = True,
     ) -> None:
-        """``user``: the name that the user has logged in with; empty without a login. ``insights``: None if the cluster
-        is not the broker that started this console."""
+        """``user``: the name that the user has logged in with; empty without a login. ``insights_of``: makes
+        the session's insights; None if no broker has started this console."""
         self.settings = settings
         self.user = user
-        self.insights = insights
+        self.insights = None if insights_of is None else insights_of(self)
+        """What only the broker knows; None if the cluster is another one's."""
         self.allows_changes = allows_changes
         self.admin = Admin(
             settings.bootstrap_servers,

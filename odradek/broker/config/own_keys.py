@@ -45,6 +45,51 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "what": "The maximum memory for the bytes received from all connections that have not authenticated yet."
             " Above it the largest connection of the address that uses most of it is closed (docs/limits.md).",
         },
+        "odradek.console.client.config": {
+            "type": "STRING",
+            "default": "",
+            "validator": None,
+            "importance": "LOW",
+            "what": "A file with the security properties of the console's clients, such as ssl.truststore.location;"
+            " empty: the console trusts the certificate of the listener that it connects to.",
+        },
+        "odradek.console.credentials": {
+            "type": "PASSWORD",
+            "default": "",
+            "validator": None,
+            "importance": "LOW",
+            "what": "user:password that the console asks for if no listener has SASL; with SASL, it asks for the user's"
+            " own login at the broker.",
+        },
+        "odradek.console.host.names": {
+            "type": "LIST",
+            "default": "",
+            "validator": None,
+            "importance": "LOW",
+            "what": "Further names under which browsers reach the console. Requests with any other name are refused.",
+        },
+        "odradek.console.listener": {
+            "type": "STRING",
+            "default": "",
+            "validator": {"kind": "address"},
+            "importance": "LOW",
+            "what": "host:port of the console, a page in the browser (docs/console.md); port 0 is any free port; empty:"
+            " no console. A host that other machines reach needs TLS and a login.",
+        },
+        "odradek.console.read.only": {
+            "type": "BOOLEAN",
+            "default": "false",
+            "validator": None,
+            "importance": "LOW",
+            "what": "Whether the console only shows, and refuses every change.",
+        },
+        "odradek.console.ssl.enable": {
+            "type": "BOOLEAN",
+            "default": "false",
+            "validator": None,
+            "importance": "LOW",
+            "what": "Whether the console is served over TLS, with the keys ssl.* that have no listener's name.",
+        },
         "odradek.fetch.check.crcs": {
             "type": "BOOLEAN",
             "default": "false",

@@ -43,6 +43,7 @@ from ..timers.work import KindOfWork
 from .advertising import endpoints
 from .background import Background
 from .broker import Broker
+from .console_gate import check_console, open_console
 from .dynamic_configs import log_bad_configs
 from .listener_security import (
     ListenerSecurity,
@@ -121,10 +122,13 @@ class BrokerServer:
 
     @property
     def ports(self) -> set[int]:
-        """The TCP ports that this broker listens on, that of its metrics included."""
-        metrics = None if self._running is None else self._running.parts.metrics
-        port = None if metrics is None else metrics.port
-        return {bound.port for bound in self._bound} | ({port} if port else set())
+        """The TCP ports that this broker listens on, those of its metrics and of its console included."""
+        bound = {bound.port for bound in self._bound}
+        if self._running is None:
+            return bound
+        metrics, console = self._running.parts.metrics, self._running.console
+        others = (None if metrics is None else metrics.port, None if console is None else console.port)
+        return bound | {port for port in others if port is not None}
 
     async def start(self) -> RunningBroker:
         """Opens, recovers, registers, loads, serves.
@@ -136,6 +140,7 @@ class BrokerServer:
         refuse_unserved_security(self._config, protocols_of(self._config))
         authorizer_settings(self._config)
         read_sasl_settings(self._config)
+        check_console(self._config)
         self._tls = tls_listeners(self._config)
         try:
             now_ms = self._clock_ms()
@@ -269,7 +274,10 @@ class BrokerServer:
         snapshots.start()
         remove_expired_tokens(broker, timers, self._clock_ms)
         timers.schedule(OPEN_PAUSE_MS, functools.partial(_open_rest, parts.hosting, timers))
-        return RunningBroker(parts, acceptor, background, snapshots, disk_watch, sockets)
+        console = open_console(self._config, broker)
+        if console is not None:
+            self._undo.callback(console.stop)
+        return RunningBroker(parts, acceptor, background, snapshots, disk_watch, sockets, console)
 
     async def _open_snapshot_sockets(self, parts: OpenedBroker, background: Background) -> SnapshotSockets | None:
         """Lets `odradek storage snapshot` ask where the logs end; None if the directories may not be changed."""

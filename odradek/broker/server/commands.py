@@ -85,6 +85,8 @@ START_ERRORS = (
     TooFewDescriptorsError,
 )
 """Errors that prevent a start and that the user can fix. Any other error is a bug and shows its traceback."""
+CONSOLE_KEY, CONSOLE_ADDRESS = "odradek.console.listener", "127.0.0.1:8080"
+"""The key that ``--console`` sets if it is not set, and the address."""
 LOOP_FILES = 12
 """The number of descriptors that an event loop, a listener and a log directory hold open."""
 
@@ -97,6 +99,9 @@ def serve(options: ServeArguments) -> int:
         return fail(f"can't read {options.configuration}: {error.strerror}")
     try:
         config = ServerConfig.load(text, options.override, os.environ, options.variable)
+        if options.console and not config.get_string(CONSOLE_KEY):
+            given = [*options.override, f"{CONSOLE_KEY}={CONSOLE_ADDRESS}"]
+            config = ServerConfig.load(text, given, os.environ, options.variable)
     except ConfigError as error:
         return fail(str(error))
     try:

@@ -32,6 +32,7 @@ from .role import ControlledBy, Role
 from .snapshot_sockets import SnapshotSockets
 
 if TYPE_CHECKING:
+    from .console_listener import ConsoleListener
     from .metrics import BrokerMetrics
 
 
@@ -59,7 +60,8 @@ class OpenedBroker:
 
 @holder()
 class RunningBroker:
-    """A broker that serves. ``disk_watch`` and ``snapshot_sockets``: None if the directories are served read-only."""
+    """A broker that serves. ``disk_watch`` and ``snapshot_sockets``: None if the directories are served read-only.
+    ``console``: None without ``odradek.console.listener``."""
 
     parts: OpenedBroker
     acceptor: Acceptor
@@ -67,6 +69,7 @@ class RunningBroker:
     snapshots: SnapshotGenerator
     disk_watch: DiskWatch | None
     snapshot_sockets: SnapshotSockets | None
+    console: "ConsoleListener | None"
 
     @property
     def broker(self) -> Broker:
@@ -92,6 +95,8 @@ class RunningBroker:
         parts, broker = self.parts, self.parts.broker
         await parts.role.leave()
         self.acceptor.close()
+        if self.console is not None:
+            self.console.stop()
         if self.snapshot_sockets is not None:
             self.snapshot_sockets.close()
         broker.coordinators.stop()
@@ -115,6 +120,8 @@ class RunningBroker:
         if self.disk_watch is not None:
             self.disk_watch.fill_reserves()
         await parts.role.close(clock_ms())
+        if self.console is not None:
+            await self.console.ended()
         refusals = []
         for directory in parts.log_dirs.online:
             try:

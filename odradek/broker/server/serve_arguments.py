@@ -39,6 +39,11 @@ class ServeArguments(NamedTuple):
         metavar="FILE",
         help="a YAML file of topics to create at the start if they do not exist, as odradek topics apply reads it",
     )
+    console: bool = argument(
+        "--console",
+        action="store_true",
+        help="serve the console at odradek.console.listener, by default 127.0.0.1:8080",
+    )
     announce_as_kafka: bool = argument("--announce-as-kafka", action="store_true", help=argparse.SUPPRESS)
     """For the image's entry point: what other images log when they serve, and tools wait for."""
     log_level: str = argument(

@@ -8,7 +8,7 @@ sockets, asking Kafka. Invariant: an exception ends the one request that it is r
 import asyncio
 import gzip
 import logging
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import cast
 
 from odradek import __version__
@@ -59,18 +59,19 @@ class ConsoleApp:
         sessions: Sessions,
         page: PageFile,
         routes: Iterable[ViewRoute],
-        insights: Insights | None = None,
+        insights_of: Callable[[Context], Insights] | None = None,
         *,
         allows_changes: bool,
         over_tls: bool,
     ) -> None:
-        """``insights``: of the broker that started this console. ``over_tls``: whether its listener has TLS."""
+        """``insights_of``: those of a session; None without a broker that started this console. ``over_tls``: whether
+        the listener has TLS."""
         self._access = access
         self._hosts = hosts
         self._sessions = sessions
         self._page = page
         self._routes = RouteTable(routes)
-        self._insights = insights
+        self._insights_of = insights_of
         self._allows_changes = allows_changes
         self._over_tls = over_tls
         self._bodies = asyncio.Semaphore(MAX_BODIES)
@@ -152,7 +153,7 @@ class ConsoleApp:
 
     async def _log_in(self, arguments: ViewArguments) -> Context:
         logged_in = check_login(self._access, arguments)
-        context = Context(logged_in.client, logged_in.user, self._insights_for(), allows_changes=self._allows_changes)
+        context = Context(logged_in.client, logged_in.user, self._insights_of, allows_changes=self._allows_changes)
         if self._access.kind == KAFKA:
             try:
                 await context.connect()  # the brokers check the password
@@ -160,9 +161,6 @@ class ConsoleApp:
                 await context.close()
                 raise
         return context
-
-    def _insights_for(self) -> Insights | None:
-        return self._insights
 
     def _session_facts(self, session: ConsoleSession | None) -> Json:
         if session is not None:

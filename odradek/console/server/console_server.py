@@ -6,13 +6,13 @@ Owns: start and stop. Never does: answering.
 import asyncio
 import contextlib
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from odradek.broker.http.limits import HttpLimits
 from odradek.broker.http.server import HttpServer, OverTls
 
-from ..context import Insights
+from ..context import Context, Insights
 from ..routes import ROUTES
 from .app import ConsoleApp
 from .hosts import AllowedHosts
@@ -23,6 +23,8 @@ from .sessions import Sessions
 LIMITS = HttpLimits(head_bytes=16_384, max_idle_s=60.0)
 LOOK_S = 60.0
 """The seconds between two looks for sessions to end."""
+UNUSED_S = 600.0
+"""The seconds without a session after which a console is unused."""
 
 
 class ConsoleSettings(NamedTuple):
@@ -34,7 +36,7 @@ class ConsoleSettings(NamedTuple):
     host_names: tuple[str, ...] = ()
     allows_changes: bool = True
     over_tls: OverTls | None = None
-    insights: Insights | None = None
+    insights_of: Callable[[Context], Insights] | None = None
 
 
 class ConsoleServer:
@@ -45,6 +47,8 @@ class ConsoleServer:
         self._server: HttpServer | None = None
         self._sessions: Sessions | None = None
         self._looking: asyncio.Task[None] | None = None
+        self.unused = asyncio.Event()
+        """Set when there was no session for UNUSED_S."""
         self.port = 0
         """The bound port."""
 
@@ -62,7 +66,7 @@ class ConsoleServer:
             self._sessions,
             read_page(),
             ROUTES,
-            settings.insights,
+            settings.insights_of,
             allows_changes=settings.allows_changes,
             over_tls=over_tls is not None,
         )
@@ -83,6 +87,10 @@ class ConsoleServer:
             await self._sessions.end_all()
 
     async def _end_idle_sessions(self, sessions: Sessions) -> None:
+        unused_s = 0.0
         while True:
             await asyncio.sleep(LOOK_S)
             await sessions.end_idle()
+            unused_s = 0.0 if len(sessions) else unused_s + LOOK_S
+            if unused_s >= UNUSED_S:
+                self.unused.set()

@@ -7,7 +7,8 @@ port forwards change them.
 """
 
 from collections.abc import Iterable
-from ipaddress import ip_address
+
+from odradek.broker.http.hosts import is_address, is_wildcard
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
@@ -26,7 +27,7 @@ class AllowedHosts:
     def allows(self, host: str) -> bool:
         """Whether a request with this ``Host`` is answered."""
         name = name_of(host)
-        return name in self._names or (self._takes_addresses and _is_address(name))
+        return name in self._names or (self._takes_addresses and is_address(name))
 
 
 def name_of(host: str) -> str:
@@ -41,22 +42,3 @@ def is_own_origin(origin: str, host: str, *, over_tls: bool) -> bool:
     """Whether an ``Origin`` is this console's page. Without TLS of its own, a proxy may add it."""
     schemes = ("https",) if over_tls else ("http", "https")
     return any(origin.lower() == f"{scheme}://{host.strip().lower()}" for scheme in schemes)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a listener on this host is reached from this machine only."""
-    name = host.strip("[]").lower()
-    return name == "localhost" or (_is_address(name) and ip_address(name).is_loopback)
-
-
-def is_wildcard(host: str) -> bool:
-    """Whether a host is every interface."""
-    return not host or (_is_address(host) and ip_address(host).is_unspecified)
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True

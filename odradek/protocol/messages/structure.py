@@ -39,6 +39,7 @@ SECRET_CONFIGS: Final = (
     ".client.secret",
     ".passphrase",
     "odradek.metrics.credentials",
+    "odradek.console.credentials",
 )
 """What the names of configs with a secret end with: those of the type PASSWORD, also with the prefix of a listener."""
 
