@@ -177,6 +177,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     "docs/import.md": {
         "Import: Parquet or JSON lines into a log directory": [f"{JOBS}the_pages_about_compaction_export_and_import"]
     },
+    "docs/console.md": {"Console": [f"{SERVING}it_serves_the_console"]},
     "docs/metrics.md": {
         "Metrics": [f"{SERVING}it_serves_metrics"],
         "Prometheus and Grafana": ["tests/broker/metrics/test_prometheus.py::test_every_query_has_data"],

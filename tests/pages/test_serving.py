@@ -15,6 +15,7 @@ from support.eventually import eventually
 from support.pages import INDENTED, Block, blocks, only_block
 from support.pipeline.wheel import ROOT
 from support.reader import PAGE_ADDRESS, Reader, written
+from support.shell import Shell
 
 PATIENCE_S = 60
 DEAD = "/mnt/dead/data"
@@ -75,6 +76,21 @@ def test_it_serves_metrics(reader: Reader) -> None:
     listener = " --override listeners=PLAINTEXT://127.0.0.1:0"
     with reader.serving(written(serve, port) + listener):
         assert "kafka_server_brokertopicmetrics_" in reader.run(written(curl, port))
+
+
+def test_it_serves_the_console(reader: Reader) -> None:
+    serve, beside = only_block("docs/console.md", "Console", INDENTED).commands()
+    port = free_port()
+    keys = f" --override listeners=PLAINTEXT://127.0.0.1:0 --override odradek.console.listener=127.0.0.1:{port}"
+    with reader.serving(serve + keys) as address:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE_S) as page:
+            assert b"<title>Odradek" in page.read()
+        log = reader.directory / "console.log"
+        command = written(beside, ("kafka:9092", address))
+        with Shell(reader.directory).start(f"exec {command} --listener 127.0.0.1:0 >{log} 2>&1") as process:
+            eventually("it prints its address", lambda: log.exists() and "#token=" in log.read_text())
+            process.terminate()
+            assert process.wait() == 0, log.read_text()
 
 
 def test_it_shows_the_metrics_of_clients(reader: Reader) -> None:

@@ -39,6 +39,8 @@ AT_START = {
     "odradek.broker.network.queued_requests": "queued.max.request.bytes is set",
     "odradek.broker.server.metrics": "metrics are configured",
     "odradek.broker.metrics.controller_metrics": "metrics are configured",
+    "odradek.broker.server.console_listener": "the console is configured",
+    "odradek.broker.server.console_settings": "the console is configured",
     "odradek.broker.server.first_topics": "the start creates topics",
     "odradek.broker.server.cluster_member": "a broker of a cluster",
     "odradek.broker.transactions.peers": "a broker of a cluster",

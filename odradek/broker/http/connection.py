@@ -102,7 +102,13 @@ class HttpConnection:
                 event = await self._next_event()
         finally:
             self._waiting.leave(self._writer)
-        return event if isinstance(event, h11.Request) else None
+        if not isinstance(event, h11.Request):
+            return None
+        # h11 limits heads that arrive in several reads.
+        size = len(event.target) + sum(len(name) + len(value) for name, value in event.headers)
+        if size > self._limits.head_bytes:
+            raise h11.RemoteProtocolError("the head is too long", error_status_hint=431)
+        return event
 
     async def _next_event(self) -> object:
         """The next event of h11, for which bytes are read as needed."""

@@ -83,4 +83,8 @@ class HttpServer:
         connection = HttpConnection(
             reader, writer, self._answer, self._limits, self._turn, self._awaited, self._content
         )
-        await connection.serve()
+        try:
+            await connection.serve()
+        except asyncio.CancelledError:
+            # The loop ends. asyncio's own callback of this task would report the cancellation as an error.
+            writer.transport.abort()

@@ -1,4 +1,4 @@
-"""The open connections by listener, client library, user and host.
+"""The open connections by listener, client library and user.
 
 Owns: counting them, in steps. Never does: changing them. Invariant: at most MOST_ROWS rows; the rest is summed up,
 because clients choose the names.
@@ -21,11 +21,9 @@ class ConnectedAs(NamedTuple):
     """What the connections of one row share."""
 
     listener: str
-    software: str
+    library: str
     version: str
     user: str
-    client_id: str
-    host: str
 
 
 class OpenConnection(NamedTuple):
@@ -34,15 +32,23 @@ class OpenConnection(NamedTuple):
     listener: str
     software: tuple[str, str]
     user: str
-    client_id: str | None
-    host: str
+    idle_s: float
+    """The seconds since it was used."""
+
+
+class Counted(NamedTuple):
+    """The connections of one row. ``idle_s``: the seconds since one of them was used."""
+
+    connected_as: ConnectedAs
+    connections: int
+    idle_s: float
 
 
 class ConnectionCounts(NamedTuple):
     """The rows with the most connections."""
 
     total: int
-    rows: list[tuple[ConnectedAs, int]]
+    rows: list[Counted]
     others: int
     """Connections that are in no row."""
 
@@ -50,21 +56,15 @@ class ConnectionCounts(NamedTuple):
 def count_connections(connections: Iterable[OpenConnection]) -> Steps[ConnectionCounts]:
     """Counts the connections, in steps. ``connections`` must not change while it is iterated."""
     counted: Counter[ConnectedAs] = Counter()
+    idle_s: dict[ConnectedAs, float] = {}
     total = 0
     for one in connections:
         total += 1
-        name, version = one.software
-        counted[
-            ConnectedAs(
-                one.listener,
-                cut(name, MAX_CHARACTERS),
-                cut(version, MAX_CHARACTERS),
-                cut(one.user, MAX_CHARACTERS),
-                cut(one.client_id or "", MAX_CHARACTERS),
-                one.host,
-            )
-        ] += 1
+        name, version = (cut(text, MAX_CHARACTERS) for text in one.software)
+        key = ConnectedAs(one.listener, name, version, cut(one.user, MAX_CHARACTERS))
+        counted[key] += 1
+        idle_s[key] = min(one.idle_s, idle_s.get(key, one.idle_s))
         if not total % COUNTED_A_STEP:
             yield
-    rows = counted.most_common(MOST_ROWS)
-    return ConnectionCounts(total, rows, total - sum(count for _, count in rows))
+    rows = [Counted(key, count, idle_s[key]) for key, count in counted.most_common(MOST_ROWS)]
+    return ConnectionCounts(total, rows, total - sum(row.connections for row in rows))

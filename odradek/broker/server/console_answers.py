@@ -1,6 +1,6 @@
 """The broker's end of the line to its console's process: answers what only the broker knows.
 
-    {"id": 1, "ask": "log", "after": 0, "most": 100}    the console asks
+    {"id": 1, "ask": "log", "after": 7, "lines": 100}   the console asks
     {"id": 1, "answer": {...}}                          the broker answers, or {"id": 1, "error": "..."}
     {"log": ["WARNING", "..."]}                         the console logs a line
 
@@ -84,9 +84,9 @@ class ConsoleLine(asyncio.Protocol):
         if name == "connections":
             self._broker.slices.start_background(self._count(request["id"]), "an answer to the console")
         elif name == "log":
-            self._answer(request["id"], self._log_lines(int(request["after"]), int(request["most"])))
+            self._answer(request["id"], self._log_lines(int(request["after"]), int(request["lines"])))
         elif name == "rebalances":
-            self._answer(request["id"], self._rebalance_rows())
+            self._answer(request["id"], self._rebalance_rows(request.get("group")))
         else:
             self._write({"id": request["id"], "error": f"the broker knows nothing about {name}"})
 
@@ -105,7 +105,6 @@ class ConsoleLine(asyncio.Protocol):
             "level": logging.getLevelName(logging.getLogger().getEffectiveLevel()),
             "lines": [
                 {
-                    "number": str(line.number),
                     "time": str(line.time_ms),
                     "level": line.level,
                     "logger": line.logger,
@@ -114,9 +113,10 @@ class ConsoleLine(asyncio.Protocol):
                 }
                 for line in lines
             ],
+            "last": lines[-1].number if lines else after,
         }
 
-    def _rebalance_rows(self) -> object:
+    def _rebalance_rows(self, group: str | None) -> object:
         return {
             "level": logging.getLevelName(logging.getLogger("odradek.broker.groups").getEffectiveLevel()),
             "rebalances": [
@@ -126,18 +126,24 @@ class ConsoleLine(asyncio.Protocol):
                     "time": str(one.begin_ms),
                     "generation": one.generation,
                     "reason": one.reason,
-                    "durationMs": None if one.end_ms is None else str(one.end_ms - one.begin_ms),
+                    "duration": None if one.end_ms is None else (one.end_ms - one.begin_ms) / 1000,
                     "members": one.members,
                 }
                 for one in self._rebalances.last()
+                if group is None or one.group_id == group
             ],
         }
 
     def _count(self, number: int) -> Steps[None]:
         counts = yield from count_connections(self._open_connections())
-        rows = [{**seen._asdict(), "connections": count} for seen, count in counts.rows]
-        self._answer(number, {"total": counts.total, "rows": rows, "others": counts.others})
+        rows = [
+            {**row.connected_as._asdict(), "connections": row.connections, "idle": round(row.idle_s, 1)}
+            for row in counts.rows
+        ]
+        self._answer(number, {"total": counts.total, "connections": rows, "others": counts.others})
 
     def _open_connections(self) -> Iterator[OpenConnection]:
+        now_ms = self._broker.timers.now_ms()
         for one in self._broker.connections:
-            yield OpenConnection(one.listener_name, one.software, one.principal, one.client_id, one.client_host)
+            idle_s = max(0.0, now_ms - one.last_used_ms) / 1000
+            yield OpenConnection(one.listener_name, one.software, one.principal, idle_s)

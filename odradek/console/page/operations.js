@@ -38,7 +38,7 @@ async function connectionsView(view) {
     { name: "Listener", cell: (row) => row.listener },
     { name: "User", width: "22%", cell: (row) => row.user },
     { name: "Connections", isNumber: true, cell: (row) => grouped(row.connections) },
-    { name: "Requests", isNumber: true, cell: (row) => grouped(row.requests) },
+    { name: "Idle, s", isNumber: true, cell: (row) => String(row.idle) },
   ], { label: "Connections by client library", empty: "No connections." });
   const place = h("div", {}, "Loading…");
   view.fill(pageTop("Connections", { under: "Open connections to this broker, by the library that the client names.", actions: [refreshButton(view)] }), place);

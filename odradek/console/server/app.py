@@ -63,9 +63,10 @@ class ConsoleApp:
         *,
         allows_changes: bool,
         over_tls: bool,
+        context_of: type[Context] = Context,
     ) -> None:
         """``insights_of``: those of a session; None without a broker that started this console. ``over_tls``: whether
-        the listener has TLS."""
+        the listener has TLS. ``context_of``: the class of the sessions' contexts."""
         self._access = access
         self._hosts = hosts
         self._sessions = sessions
@@ -74,6 +75,7 @@ class ConsoleApp:
         self._insights_of = insights_of
         self._allows_changes = allows_changes
         self._over_tls = over_tls
+        self._context_of = context_of
         self._bodies = asyncio.Semaphore(MAX_BODIES)
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
@@ -153,7 +155,9 @@ class ConsoleApp:
 
     async def _log_in(self, arguments: ViewArguments) -> Context:
         logged_in = check_login(self._access, arguments)
-        context = Context(logged_in.client, logged_in.user, self._insights_of, allows_changes=self._allows_changes)
+        context = self._context_of(
+            logged_in.client, logged_in.user, self._insights_of, allows_changes=self._allows_changes
+        )
         if self._access.kind == KAFKA:
             try:
                 await context.connect()  # the brokers check the password

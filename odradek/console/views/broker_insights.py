@@ -2,8 +2,9 @@
 
 The protocol of Kafka has no request for these. Against any other broker the answers say so. What the page reads:
 
-    connections   {"connections": [{library, version, listener, user, connections, requests}]}
-    rebalances    {"rebalances": [{group, time (ms, text), reason, duration (s or null), members}]}, the oldest first
+    connections   {"connections": [{library, version, listener, user, connections, idle (s)}], "total": all of them}
+    rebalances    {"rebalances": [{group, type, time (ms, text), generation, reason, duration (s or null),
+                  members (or null)}], "level": of the log, which must be INFO to see them}, the oldest first
     log           {"lines": [{time (ms, text), level, logger, message}], "last": number of the last line};
                   with ``after`` only the lines with greater numbers
 """
@@ -43,14 +44,14 @@ async def rebalances(context: Context, arguments: ViewArguments) -> Json:
 
 async def log(context: Context, arguments: ViewArguments) -> Json:
     """The last lines of the broker's log."""
-    return await _insights(context).ask("log", lines=arguments.number("lines", 200, 1, MOST_LINES))
+    return await _insights(context).ask("log", after=0, lines=arguments.number("lines", 200, 1, MOST_LINES))
 
 
 async def log_stream(context: Context, arguments: ViewArguments) -> AsyncGenerator[Json, None]:
     """The last lines of the broker's log, then the new ones each second."""
     insights = _insights(context)
     lines = arguments.number("lines", 200, 1, MOST_LINES)
-    after = -1
+    after = 0
     while True:
         found = await insights.ask("log", lines=lines, after=after)
         assert isinstance(found, dict)

@@ -94,6 +94,7 @@ def fence(
     records += [regex_tombstone(group.group_id, regex) for regex in regexes]
     metadata_hash = group_hash(group.topic_counts_without(members, regexes), groups.topics)
     epoch = next_epoch(group.group_epoch)
+    logger.info("group %r: new epoch %d", group.group_id, epoch)
     records.append(epoch_record(group.group_id, epoch, metadata_hash))
     if len(members) == len(group.members):
         # No member needs a target assignment of this epoch, so it counts as computed. The next member that joins does

@@ -6,6 +6,8 @@ does: waiting; every heartbeat is answered at once. Source: ``GroupMetadataManag
 A heartbeat that changes nothing costs one comparison, one timer and one answer.
 """
 
+import logging
+
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
@@ -43,6 +45,8 @@ from .subscription import (
     update_subscription,
 )
 from .target_assignment import Target, update_target_assignment
+
+logger = logging.getLogger(__name__)
 
 NO_TIMEOUT_MS = -1
 ANSWERED_A_STEP = 512
@@ -134,6 +138,8 @@ def _member_of(
 ) -> ConsumerGroupMember:
     joins = request.member_epoch == JOINING_EPOCH
     member_id = request.member_id or groups.new_uuid()
+    if joins:
+        logger.info("group %r: member %r joins", group.group_id, member_id)
     if request.instance_id is not None:
         if joins:
             return subscribe_static_member(group, member_id, request.instance_id, False, records)

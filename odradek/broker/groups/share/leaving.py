@@ -59,6 +59,7 @@ def _remove(groups: ShareGroups, group: ShareGroup, member: ShareGroupMember, ef
     group_id = group.group_id
     effects.records += member_tombstones(group_id, member.member_id)
     epoch = next_epoch(group.group_epoch)
+    logger.info("group %r: new epoch %d", group_id, epoch)
     metadata_hash = group_hash(group.topic_counts_with(member, None), groups.topics)
     effects.records.append(epoch_record(group_id, epoch, metadata_hash))
     if len(group.members) == 1:

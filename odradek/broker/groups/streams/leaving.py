@@ -95,6 +95,7 @@ def _remove(group: StreamsGroup, member: StreamsGroupMember, effects: GroupEffec
     group_id, member_id = group.group_id, member.member_id
     effects.records += member_tombstones(group_id, member_id)
     epoch = next_epoch(group.group_epoch)
+    logger.info("group %r: new epoch %d", group_id, epoch)
     effects.records.append(
         epoch_record(group, epoch, group.metadata_hash, group.validated_topology_epoch, group.assignment_configs)
     )
