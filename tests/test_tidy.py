@@ -118,6 +118,25 @@ def test_the_folders_of_the_tests_are_those_of_the_packages() -> None:
     assert not unknown, "name a folder of tests as the room that they test"
 
 
+MAX_LATE_IMPORTS = 95
+"""The most imports inside functions. What a start does not need is imported in ``with lazy_imports:`` at the top of a
+module; libraries that may be missing are imported where they are used."""
+
+
+def test_what_a_module_needs_stands_at_its_top() -> None:
+    found = sorted(
+        {
+            f"{relative(path)}:{node.lineno}"
+            for path in SOURCES
+            for function in ast.walk(ast.parse(path.read_text()))
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        }
+    )
+    assert len(found) <= MAX_LATE_IMPORTS, found
+
+
 MAY_SET_ATTRIBUTES = {"broker/server/logging_setup.py": "of log records, which it completes"}
 
 

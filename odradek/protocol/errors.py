@@ -6,6 +6,11 @@ names and numbers are Kafka's; texts and retriability are in :mod:`.error_messag
 
 from enum import IntEnum
 
+from .common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    from . import error_messages
+
 
 class ErrorCode(IntEnum):
     """The error codes of Kafka 4.4.0, with the numbers that responses carry (int16)."""
@@ -152,16 +157,12 @@ class ErrorCode(IntEnum):
     @property
     def message(self) -> str:
         """Kafka's message for this error, which clients and tools show; empty for NONE."""
-        from .error_messages import MESSAGES
-
-        return MESSAGES[self.value]
+        return error_messages.MESSAGES[self.value]
 
     @property
     def retriable(self) -> bool:
         """Whether a client may send the same request again (its exception in Kafka is a RetriableException)."""
-        from .error_messages import RETRIABLE
-
-        return self.value in RETRIABLE
+        return self.value in error_messages.RETRIABLE
 
 
 def error_of(code: int) -> ErrorCode:

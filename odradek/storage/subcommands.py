@@ -7,6 +7,11 @@ features are commands of the client that need no connection; those about snapsho
 import sys
 from importlib import import_module
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    import difflib
+
 COMMANDS: dict[str, tuple[str, str]] = {
     "format": (
         "odradek.broker.storage_tool.format:format_directories",
@@ -60,9 +65,7 @@ def storage(arguments: list[str]) -> int:
         print(usage())
         return 0 if arguments else 2
     if arguments[0] not in COMMANDS:
-        from difflib import get_close_matches
-
-        meant = get_close_matches(arguments[0], COMMANDS, n=1)
+        meant = difflib.get_close_matches(arguments[0], COMMANDS, n=1)
         hint = f" Did you mean '{meant[0]}'?" if meant else ""
         print(f"odradek storage: unknown command '{arguments[0]}'.{hint}\n\n{usage()}", file=sys.stderr)
         return 2

@@ -12,10 +12,18 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 from .broker.config_values import ConfigValue, config_text
 from .faults.selection import HELPERS_CLIENT_ID
+
+with lazy_imports:
+    from odradek.client import admin as client_admin
+    from odradek.client import consumer as client_consumer
+    from odradek.client import errors, types
+    from odradek.client import producer as client_producer
+    from odradek.client.admin import topics as admin_topics
 
 if TYPE_CHECKING:
     from odradek.client.admin import Admin
@@ -56,16 +64,13 @@ class Inspection(ABC):
         """Creates a topic, and returns its metadata. Raises AdminError: TOPIC_ALREADY_EXISTS, INVALID_CONFIG …"""
 
         async def create(admin: "Admin") -> "TopicMetadata":
-            from odradek.client.admin.topics import NewTopic
-            from odradek.client.errors import AdminError
-
             texts = {key: config_text(key, value) for key, value in (configs or {}).items()}
-            await admin.create_topics([NewTopic(name, partitions, configs=texts)])
+            await admin.create_topics([admin_topics.NewTopic(name, partitions, configs=texts)])
 
             async def look() -> "TopicMetadata | None":
                 try:
                     return (await admin.describe_topics([name]))[name]
-                except AdminError:
+                except errors.AdminError:
                     return None  # a broker of a cluster may not know the topic yet
 
             created = await _wait(look, lambda found: found is not None, lambda _: f"{name} is unknown", TIMEOUT_S)
@@ -113,10 +118,8 @@ class Inspection(ABC):
         header_list = [(name, _bytes(value)) for name, value in pairs]
 
         async def produce() -> "list[RecordMetadata]":
-            from odradek.client.producer import Producer
-
             settings = self._client_settings()
-            async with Producer(
+            async with client_producer.Producer(
                 self.bootstrap_servers,
                 client_id=HELPERS_CLIENT_ID,
                 linger_ms=0,
@@ -166,11 +169,8 @@ class Inspection(ABC):
     async def _read(
         self, topic: str, partition: int | None, isolation_level: str, count: int | None, timeout_s: float
     ) -> "list[ConsumerRecord]":
-        from odradek.client.consumer import Consumer
-        from odradek.client.types import TopicPartition
-
         found: list[ConsumerRecord] = []
-        async with Consumer(
+        async with client_consumer.Consumer(
             bootstrap_servers=self.bootstrap_servers,
             client_id=HELPERS_CLIENT_ID,
             auto_offset_reset="earliest",
@@ -184,7 +184,7 @@ class Inspection(ABC):
             if partition is not None and partition not in numbers:
                 known = f"the topic has partitions 0 to {max(numbers)}"
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"partition {partition!r} of {topic!r}: {known}")
-            wanted = [TopicPartition(topic, number) for number in numbers if partition in (None, number)]
+            wanted = [types.TopicPartition(topic, number) for number in numbers if partition in (None, number)]
             consumer.assign(wanted)
             ends = await consumer.end_offsets(wanted)
             deadline = asyncio.get_running_loop().time() + timeout_s
@@ -247,11 +247,9 @@ class Inspection(ABC):
 
         async def wait(admin: "Admin") -> "GroupDescription":
             async def look() -> "GroupDescription | None":
-                from odradek.client.errors import AdminError
-
                 try:
                     return await _described(admin, group)
-                except AdminError:
+                except errors.AdminError:
                     return None  # no member has joined yet
 
             def is_stable(found: "GroupDescription | None") -> bool:
@@ -289,9 +287,9 @@ class Inspection(ABC):
 
     def _admin(self, ask: "Callable[[Admin], Coroutine[Any, Any, Value]]") -> Value:
         async def asked() -> Value:
-            from odradek.client.admin import Admin
-
-            async with Admin(self.bootstrap_servers, client_id=HELPERS_CLIENT_ID, **self._client_settings()) as admin:
+            async with client_admin.Admin(
+                self.bootstrap_servers, client_id=HELPERS_CLIENT_ID, **self._client_settings()
+            ) as admin:
                 return await ask(admin)
 
         return run(asked())
@@ -304,11 +302,9 @@ def run(coroutine: Coroutine[Any, Any, Value]) -> Value:
 
 
 async def _lag(admin: "Admin", group: str, topics: list[str]) -> "dict[TopicPartition, int]":
-    from odradek.client.types import TopicPartition
-
     committed = {key: value.offset for key, value in (await admin.list_group_offsets(group)).items()}
     whole = (await admin.describe_topics(topics)) if topics else {}
-    asked = {TopicPartition(name, number) for name, topic in whole.items() for number in topic.partitions}
+    asked = {types.TopicPartition(name, number) for name, topic in whole.items() for number in topic.partitions}
     of_share_group = {} if committed else await _share_lag(admin, group)
     if of_share_group and not topics:
         return dict(sorted(of_share_group.items()))
@@ -327,29 +323,25 @@ async def _lag(admin: "Admin", group: str, topics: list[str]) -> "dict[TopicPart
 
 async def _share_lag(admin: "Admin", group: str) -> "dict[TopicPartition, int]":
     """The lag of a share group's partitions that have a start; empty for other groups."""
-    from odradek.client.errors import AdminError
-
     try:
         offsets = (await admin.list_share_group_offsets([group]))[group]
-    except AdminError:
+    except errors.AdminError:
         return {}
     return {key: at.lag for key, at in offsets.items() if at is not None and at.lag is not None}
 
 
 async def _described(admin: "Admin", group: str) -> "GroupDescription":
     """A group of any type. Raises AdminError: GROUP_ID_NOT_FOUND."""
-    from odradek.client.errors import AdminError
-
     try:
         return (await admin.describe_groups([group]))[group]
-    except AdminError as error:
+    except errors.AdminError as error:
         try:
             return (await admin.describe_share_groups([group]))[group]
-        except AdminError:
+        except errors.AdminError:
             pass
         try:
             return (await admin.describe_streams_groups([group]))[group].as_group()
-        except AdminError:
+        except errors.AdminError:
             raise error from None
 
 

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from .fixtures.options import ADDRESS_OPTION, IMAGE_OPTION
+
+with lazy_imports:
+    from .broker import in_process
+    from .clusters import cluster as clusters_cluster
+    from .container import container, elsewhere
+    from .fixtures import marks, ready_clients
+    from .security import secured
 
 if TYPE_CHECKING:
     from .broker.config_values import ConfigValue
@@ -78,9 +87,7 @@ def kafka_configs(pytestconfig: pytest.Config) -> "Mapping[str, ConfigValue]":
     """The configs of the brokers of all tests, by Kafka's keys, from the ini option ``kafka_configs``. Override this
     fixture to compute them.
     """
-    from .fixtures.marks import configs_of_lines
-
-    return configs_of_lines(pytestconfig.getini(CONFIGS_OPTION))
+    return marks.configs_of_lines(pytestconfig.getini(CONFIGS_OPTION))
 
 
 @pytest.fixture(scope="session")
@@ -101,26 +108,20 @@ def _kafka_thread(
         elif image:
             yield _broker_elsewhere(_container(at_end, image, kafka_configs))
         else:
-            from .broker.in_process import InProcessBroker
-
-            broker = InProcessBroker()
+            broker = in_process.InProcessBroker()
             at_end.callback(broker.stop)
             yield broker
 
 
 def _broker_elsewhere(address: str) -> "BrokerElsewhere":
-    from .container.elsewhere import BrokerElsewhere
-
-    return BrokerElsewhere(address)
+    return elsewhere.BrokerElsewhere(address)
 
 
 def _container(at_end: ExitStack, image: str, configs: "Mapping[str, ConfigValue]") -> str:
     """Starts a container with a broker; returns the address. The tests that need it fail if there is none."""
-    from .container.container import ContainerError, broker_in_container
-
     try:
-        return at_end.enter_context(broker_in_container(image, configs))
-    except ContainerError as error:
+        return at_end.enter_context(container.broker_in_container(image, configs))
+    except container.ContainerError as error:
         pytest.fail(str(error), pytrace=False)
 
 
@@ -136,46 +137,37 @@ def kafka(
     with ``--kafka-image`` one in a container, without its topics and groups; tests that use faults, ``advance`` or
     anything else that needs an in-process broker are skipped.
     """
-    from .broker.in_process import InProcessBroker
-    from .fixtures.marks import topics_and_configs
-
     broker = _kafka_thread
-    topics, configs = topics_and_configs(request.node)
-    if isinstance(broker, InProcessBroker):
+    topics, configs = marks.topics_and_configs(request.node)
+    if isinstance(broker, in_process.InProcessBroker):
         broker.reset({**kafka_configs, **configs}, new_port=True)
     else:
         broker.reset(configs)
     for topic in topics:
         broker.create_topic(topic.name, topic.partitions, configs=topic.configs)
     yield broker
-    if isinstance(broker, InProcessBroker):
+    if isinstance(broker, in_process.InProcessBroker):
         broker.faults.clear()
 
 
 @pytest.fixture
 def kafka_python_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iterator[KafkaPythonClients]":
     """Makes clients of kafka-python for the broker of the fixture ``kafka``, and closes them at the test's end."""
-    from .fixtures.ready_clients import KafkaPythonClients
-
     with ExitStack() as at_end:
-        yield KafkaPythonClients(kafka.bootstrap_servers, at_end)
+        yield ready_clients.KafkaPythonClients(kafka.bootstrap_servers, at_end)
 
 
 @pytest.fixture
 def confluent_kafka_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "Iterator[ConfluentKafkaClients]":
     """Makes clients of confluent-kafka for the broker of the fixture ``kafka``, and closes them at the test's end."""
-    from .fixtures.ready_clients import ConfluentKafkaClients
-
     with ExitStack() as at_end:
-        yield ConfluentKafkaClients(kafka.bootstrap_servers, at_end)
+        yield ready_clients.ConfluentKafkaClients(kafka.bootstrap_servers, at_end)
 
 
 @pytest.fixture
 def aiokafka_clients(kafka: "InProcessBroker | BrokerElsewhere") -> "AiokafkaClients":
     """Makes clients of aiokafka for the broker of the fixture ``kafka``; start and stop each with ``async with``."""
-    from .fixtures.ready_clients import AiokafkaClients
-
-    return AiokafkaClients(kafka.bootstrap_servers)
+    return ready_clients.AiokafkaClients(kafka.bootstrap_servers)
 
 
 @pytest.fixture(scope="session")
@@ -183,9 +175,7 @@ def kafka_broker(
     tmp_path_factory: pytest.TempPathFactory, kafka_configs: "Mapping[str, ConfigValue]"
 ) -> "Iterator[InProcessBroker]":
     """One broker for the whole test run. Tests share its data, so each test needs its own topics and groups."""
-    from .broker.in_process import InProcessBroker
-
-    with InProcessBroker(tmp_path_factory.mktemp("kafka_broker"), kafka_configs) as broker:
+    with in_process.InProcessBroker(tmp_path_factory.mktemp("kafka_broker"), kafka_configs) as broker:
         yield broker
 
 
@@ -194,9 +184,7 @@ def kafka_module_broker(
     tmp_path_factory: pytest.TempPathFactory, kafka_configs: "Mapping[str, ConfigValue]"
 ) -> "Iterator[InProcessBroker]":
     """One broker for the tests of a module, empty at its first test. It is another one than that of ``kafka``."""
-    from .broker.in_process import InProcessBroker
-
-    with InProcessBroker(tmp_path_factory.mktemp("kafka_module_broker"), kafka_configs) as broker:
+    with in_process.InProcessBroker(tmp_path_factory.mktemp("kafka_module_broker"), kafka_configs) as broker:
         yield broker
 
 
@@ -212,20 +200,18 @@ def kafka_broker_factory(
     ``security=BrokerSecurity(...)`` gives the broker TLS, users and ACLs; ``security=True`` takes the defaults of that
     class. The broker is then a ``SecuredBroker``: ``broker.client("alice")`` has the settings for each client library.
     """
-    from .broker.in_process import InProcessBroker
-
-    brokers: list[InProcessBroker] = []
+    brokers: list[in_process.InProcessBroker] = []
 
     def start(
         configs: "dict[str, ConfigValue] | None" = None, *, security: "BrokerSecurity | bool" = False
-    ) -> InProcessBroker:
+    ) -> in_process.InProcessBroker:
         directory = tmp_path_factory.mktemp("kafka_broker")
         if security:
-            from .security.secured import SecuredBroker
-
-            broker: InProcessBroker = SecuredBroker(directory, configs, None if security is True else security)
+            broker: in_process.InProcessBroker = secured.SecuredBroker(
+                directory, configs, None if security is True else security
+            )
         else:
-            broker = InProcessBroker(directory, configs)
+            broker = in_process.InProcessBroker(directory, configs)
         broker.start()
         brokers.append(broker)
         return broker
@@ -240,9 +226,7 @@ def kafka_broker_factory(
 @pytest.fixture
 def kafka_cluster() -> "Iterator[KafkaCluster]":
     """A clean cluster of three brokers for this test. Its data is removed at the end of the test."""
-    from .clusters.cluster import KafkaCluster
-
-    with KafkaCluster(brokers=3) as cluster:
+    with clusters_cluster.KafkaCluster(brokers=3) as cluster:
         yield cluster
 
 
@@ -253,14 +237,12 @@ def kafka_cluster_factory(tmp_path_factory: pytest.TempPathFactory) -> "Iterator
     ``configs`` map Kafka's keys to a str, int, float or bool, for all brokers and the controller; ``racks`` has
     ``broker.rack`` of each broker. All arguments may be left out. All clusters are stopped at the end of the test.
     """
-    from .clusters.cluster import KafkaCluster
-
-    clusters: list[KafkaCluster] = []
+    clusters: list[clusters_cluster.KafkaCluster] = []
 
     def start(
         brokers: int = 3, configs: "dict[str, ConfigValue] | None" = None, racks: "list[str] | None" = None
-    ) -> KafkaCluster:
-        cluster = KafkaCluster(tmp_path_factory.mktemp("kafka_cluster"), brokers, configs, racks)
+    ) -> clusters_cluster.KafkaCluster:
+        cluster = clusters_cluster.KafkaCluster(tmp_path_factory.mktemp("kafka_cluster"), brokers, configs, racks)
         clusters.append(cluster)
         cluster.start()
         return cluster

@@ -239,10 +239,15 @@ def test_the_environment_is_not_read(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_the_plugin_imports_nothing_of_the_broker() -> None:
-    program = "import sys, odradek.testing.plugin; print([m for m in sys.modules if m.startswith('odradek')])"
+    program = (
+        "import sys, odradek.testing.plugin\n"
+        "executed = [name for name, module in sys.modules.items() if type(module).__name__ != '_LazyModule']\n"
+        "print([name for name in executed if name.startswith('odradek')])"
+    )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     fixtures = ["odradek.testing.fixtures", "odradek.testing.fixtures.options"]
-    assert out.strip() == str(["odradek", "odradek.testing", *fixtures, "odradek.testing.plugin"])
+    common = ["odradek.protocol", "odradek.protocol.common", "odradek.protocol.common.lazy_imports"]
+    assert out.strip() == str(["odradek", "odradek.testing", *common, *fixtures, "odradek.testing.plugin"])
 
 
 def test_the_asserts_of_the_package_are_not_rewritten() -> None:

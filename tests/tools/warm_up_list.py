@@ -1,7 +1,7 @@
 """Writes ``server/warm_up_modules.py``: what the broker imports a second after its start (``make warm-up``).
 
-The list is derived. A module that a start leaves out is imported inside a function (:func:`late_imports`), and that
-function is in a module which a start or the list has. Handlers, messages and assignors are imported by their names.
+The list is derived. A module that a start leaves out is imported lazily or inside a function (:func:`late_imports`) of
+a module which a start or the list has. Handlers, messages and assignors are imported by their names.
 What a start itself imports under some configurations is left out (:data:`AT_START`). Each module comes after those that
 it imports, so that no turn of the event loop imports many.
 """
@@ -25,10 +25,12 @@ LOADED = """
 import sys
 from importlib import import_module
 import odradek.broker.server.commands
+from odradek.protocol.common.lazy_imports import execute, is_waiting
 for name in sys.argv[1:]:
-    import_module(name)
+    execute(import_module(name))
 for name, module in list(sys.modules.items()):
-    print(name, getattr(module, "__file__", None) or "-")
+    if not is_waiting(module):
+        print(name, getattr(module, "__file__", None) or "-")
 """
 AT_START = {
     "uvloop": "imported before the loop runs",
@@ -64,10 +66,12 @@ SLOW = ("pdb",)
 
 
 def late_imports(path: Path, package: str) -> Iterator[str]:
-    """The modules that functions of a file import, as absolute names."""
-    for function in ast.walk(ast.parse(path.read_text())):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _imports(function, package)
+    """The modules that a file imports in ``with lazy_imports:`` or inside functions, as absolute names."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
+            isinstance(node, ast.With) and ast.unparse(node.items[0]) == "lazy_imports"
+        ):
+            yield from _imports(node, package)
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[str]:
@@ -76,10 +80,14 @@ def _imports(tree: ast.AST, package: str) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package.rsplit(".", node.level - 1)[0] if node.level else ""
-            if node.module is None:
-                yield from (f"{base}.{alias.name}" for alias in node.names)
-            else:
-                yield ".".join(part for part in (base, node.module) if part)
+            origin = ".".join(part for part in (base, node.module) if part)
+            for alias in node.names:
+                yield f"{origin}.{alias.name}" if _is_module(f"{origin}.{alias.name}") else origin
+
+
+def _is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
 
 
 def loaded_with(names: Set[str]) -> dict[str, Path]:

@@ -10,6 +10,7 @@ Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupGroupShard.deleteGroups`
 from collections.abc import Callable, Iterator
 
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -19,6 +20,9 @@ from ..groups.core import GroupCore
 from ..groups.describe import delete_group
 from ..groups.effects import GroupEffects
 from .parts import GroupParts, ShareParts
+
+with lazy_imports:
+    from ..groups.share import state_requests, state_topics
 
 API_KEY = ApiKey.DELETE_GROUPS
 
@@ -87,9 +91,6 @@ def _delete_share_group(
     broker: ShareParts, group_id: str, now_ms: int, done: Callable[[DeletableGroupResult], None]
 ) -> None:
     """Deletes a share group: notes that its state is being deleted, deletes the state, then the group."""
-    from ..groups.share.state_requests import Errors, delete
-    from ..groups.share.state_topics import begin_deletion
-
     coordinator = broker.group_coordinator
     keys: list[SharePartitionKey] = []
 
@@ -102,16 +103,18 @@ def _delete_share_group(
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         if group.members:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
-        keys.extend(begin_deletion(core.groups, group, effects))
+        keys.extend(state_topics.begin_deletion(core.groups, group, effects))
         effects.response = DeletableGroupResult(group_id=group_id)
 
     def begun(result: DeletableGroupResult) -> None:
         if result.error_code:
             done(result)
         else:
-            coordinator.timers.schedule(0, lambda: delete(broker.persister, coordinator, group_id, keys, deleted))
+            coordinator.timers.schedule(
+                0, lambda: state_requests.delete(broker.persister, coordinator, group_id, keys, deleted)
+            )
 
-    def deleted(errors: Errors) -> None:
+    def deleted(errors: state_requests.Errors) -> None:
         if errors:
             done(refused(next(iter(errors.values()))))
         else:

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.security.acl import AclOperation
@@ -41,6 +42,9 @@ from ..fetch.read import FetchRead, read_partitions
 from ..fetch.session import FetchContext, PartitionKey, SessionOwner, SessionPartition
 from ..fetch.wait import FetchWait, Source
 from .parts import RecordParts
+
+with lazy_imports:
+    from ..fetch import charged, conversion
 
 API_KEY = ApiKey.FETCH
 PARTITIONS_A_STEP = 64
@@ -197,9 +201,7 @@ def _charged(
     """Charges a consumer's answer to its quota. If it is over the quota, returns an answer without records instead."""
     if context.charge is None:
         return response
-    from ..fetch.charged import charged  # only for clients with quotas
-
-    return charged(broker.fetch_sessions, fetch, reads, response, context.charge, context.api_version)
+    return charged.charged(broker.fetch_sessions, fetch, reads, response, context.charge, context.api_version)
 
 
 def _wait(
@@ -284,13 +286,11 @@ def _serve_converted(
     reply: Reply[FetchResponse],
 ) -> None:
     """Serves a client that does not support record batches: converts records to the older message formats."""
-    from ..fetch.conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead  # rarely needed
-
-    limits = replace(limits, max_partition_bytes=CONVERTED_AT_ONCE_BYTES)
+    limits = replace(limits, max_partition_bytes=conversion.CONVERTED_AT_ONCE_BYTES)
     magic = MAGIC_OF_VERSION[context.api_version]
 
     def read(then: Callable[[FetchRead], None]) -> None:
-        ConvertedRead(
+        conversion.ConvertedRead(
             broker.partitions,
             fetch.partitions,
             limits,

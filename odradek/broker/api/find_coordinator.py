@@ -10,6 +10,7 @@ Source: ``KafkaApis.handleFindCoordinatorRequest``.
 from collections.abc import Callable, Iterator
 
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
@@ -18,6 +19,9 @@ from ..coordinator.partitioning import partition_for
 from ..dispatch.request import RequestContext
 from .gather_in_order import gather_in_order
 from .parts import MetadataParts
+
+with lazy_imports:
+    from odradek.protocol.internal_records import share_partition_key
 
 API_KEY = ApiKey.FIND_COORDINATOR
 GROUP = 0
@@ -89,11 +93,7 @@ def _find(broker: MetadataParts, key_type: int, key: str, context: RequestContex
 
 def _share_key(key: str) -> str | None:
     """The key of a share partition as its coordinator writes it; None if ``key`` is malformed."""
-    from odradek.protocol.internal_records.share_partition_key import (
-        SharePartitionKey,  # here: few brokers have share groups
-    )
-
-    share_partition = SharePartitionKey.parsed(key)
+    share_partition = share_partition_key.SharePartitionKey.parsed(key)
     return None if share_partition is None else share_partition.coordinator_key
 
 

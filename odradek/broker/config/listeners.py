@@ -8,6 +8,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    import ipaddress
+
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 _ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
@@ -112,10 +117,8 @@ def duplicates(key: str, listeners: Sequence[Listener], *, distinct_ports: bool)
 
 def _address_family(host: str) -> int:
     """4 or 6 for an IP address, 0 for a name."""
-    from ipaddress import ip_address  # imported here: only needed if listeners share a port
-
     try:
-        return ip_address(host).version
+        return ipaddress.ip_address(host).version
     except ValueError:
         return 0
 

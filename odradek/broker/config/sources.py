@@ -7,6 +7,7 @@ texts are passed in.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.java.properties import Entry, parse_properties
 
 from .definition import server_keys
@@ -14,6 +15,9 @@ from .foreign_keys import OF_CLIENTS, is_removed
 from .own_keys import OWN_PREFIX
 from .security import KEYS_OF_NO_TABLE
 from .service_variables import is_of_a_service
+
+with lazy_imports:
+    import difflib
 
 ENVIRONMENT_PREFIX = "ODRADEK_"
 OTHER_VARIABLES = frozenset(
@@ -147,7 +151,5 @@ def unknown_key(key: str) -> str:
         return f"{key} is a key of Kafka 3 that Kafka 4 no longer has: remove it"
     if key in OF_CLIENTS:
         return f"{key} is a key of producers, consumers or admin clients, not of a broker: remove it"
-    from difflib import get_close_matches  # imported here: only needed for errors
-
-    meant = get_close_matches(key, server_keys(), n=1, cutoff=0.6)
+    meant = difflib.get_close_matches(key, server_keys(), n=1, cutoff=0.6)
     return f"Unknown key {key}" + (f": did you mean {meant[0]}?" if meant else ": Apache Kafka 4.4.0 has no such key")

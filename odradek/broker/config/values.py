@@ -7,6 +7,11 @@ name, never loaded), PASSWORD Password.
 import re
 from collections.abc import Mapping
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    import decimal
+
 Value = bool | int | float | str | tuple[str, ...] | None
 """A typed value; a password is a ``Password``, which is a str."""
 
@@ -79,12 +84,10 @@ def format_double(number: float) -> str:
         return "NaN"
     if number in (float("inf"), float("-inf")):
         return "Infinity" if number > 0 else "-Infinity"
-    from decimal import Decimal  # imported here: not needed at a start
-
     if number == 0 or 1e-3 <= abs(number) < 1e7:
-        plain = format(Decimal(repr(number)), "f")
+        plain = format(decimal.Decimal(repr(number)), "f")
         return plain if "." in plain else plain + ".0"
-    mantissa, exponent = f"{Decimal(repr(number)).normalize():E}".split("E")
+    mantissa, exponent = f"{decimal.Decimal(repr(number)).normalize():E}".split("E")
     return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
 
 

@@ -12,11 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from odradek.protocol.apis.api_keys import ApiKey, api
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.files.files import Files
 
 from .request import ConnectionRefusal, RequestContext
 from .served import Handler
+
+with lazy_imports:
+    from odradek.protocol.messages import groups, offsets, produce
+
+    from . import error_responses
 
 REFUSED = ErrorCode.POLICY_VIOLATION
 
@@ -50,65 +56,57 @@ class ReadOnlyMode:
         }
 
     def _produce(self, _broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
-        from odradek.protocol.messages.produce import ProduceResponse
-
         if request.acks == 0:
             reason = "a Produce request with acks=0 was refused, and such a request gets no answer"
             raise ConnectionRefusal(f"{reason}: {self.refusal}")
         topics = []
         for topic in request.topic_data:
             refused = [
-                ProduceResponse.PartitionProduceResponse(
+                produce.ProduceResponse.PartitionProduceResponse(
                     data.index, REFUSED, base_offset=-1, record_errors=[], error_message=self.refusal
                 )
                 for data in topic.partition_data
             ]
-            topics.append(ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id, refused))
-        reply(ProduceResponse(topics))
+            topics.append(produce.ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id, refused))
+        reply(produce.ProduceResponse(topics))
 
 
 def _offset_commit(_broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
-    from odradek.protocol.messages.groups import OffsetCommitResponse
-
     topics = []
     for topic in request.topics:
         refused = [
-            OffsetCommitResponse.OffsetCommitResponsePartition(partition.partition_index, REFUSED)
+            groups.OffsetCommitResponse.OffsetCommitResponsePartition(partition.partition_index, REFUSED)
             for partition in topic.partitions
         ]
         topics.append(
-            OffsetCommitResponse.OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=refused)
+            groups.OffsetCommitResponse.OffsetCommitResponseTopic(
+                name=topic.name, topic_id=topic.topic_id, partitions=refused
+            )
         )
-    reply(OffsetCommitResponse(topics=topics))
+    reply(groups.OffsetCommitResponse(topics=topics))
 
 
 def _offset_delete(_broker: Any, _request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
-    from odradek.protocol.messages.groups import OffsetDeleteResponse
-
-    reply(OffsetDeleteResponse(error_code=REFUSED))
+    reply(groups.OffsetDeleteResponse(error_code=REFUSED))
 
 
 def _delete_groups(_broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
-    from odradek.protocol.messages.groups import DeleteGroupsResponse
-
     refused = [
-        DeleteGroupsResponse.DeletableGroupResult(group_id=group_id, error_code=REFUSED)
+        groups.DeleteGroupsResponse.DeletableGroupResult(group_id=group_id, error_code=REFUSED)
         for group_id in request.groups_names
     ]
-    reply(DeleteGroupsResponse(results=refused))
+    reply(groups.DeleteGroupsResponse(results=refused))
 
 
 def _delete_records(_broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
-    from odradek.protocol.messages.offsets import DeleteRecordsResponse
-
     topics = []
     for topic in request.topics:
         refused = [
-            DeleteRecordsResponse.DeleteRecordsPartitionResult(partition.partition_index, -1, REFUSED)
+            offsets.DeleteRecordsResponse.DeleteRecordsPartitionResult(partition.partition_index, -1, REFUSED)
             for partition in topic.partitions
         ]
-        topics.append(DeleteRecordsResponse.DeleteRecordsTopicResult(name=topic.name, partitions=refused))
-    reply(DeleteRecordsResponse(topics=topics))
+        topics.append(offsets.DeleteRecordsResponse.DeleteRecordsTopicResult(name=topic.name, partitions=refused))
+    reply(offsets.DeleteRecordsResponse(topics=topics))
 
 
 def _of_share_group(_broker: Any, _request: Any, context: RequestContext, reply: Callable[[Any], None]) -> None:
@@ -117,6 +115,4 @@ def _of_share_group(_broker: Any, _request: Any, context: RequestContext, reply:
 
 
 def _share_group_state(_broker: Any, request: Any, context: RequestContext, reply: Callable[[Any], None]) -> None:
-    from .error_responses import error_response
-
-    reply(error_response(context.api_key, context.api_version, request, REFUSED))
+    reply(error_responses.error_response(context.api_key, context.api_version, request, REFUSED))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.apis.api_keys import api
 from odradek.protocol.codec import decoder
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.steps import begun
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 
@@ -21,6 +22,11 @@ from ..network.response_writer import Part
 from ..timers.log_lines import quoted
 from .request import ConnectionRefusal, Denial, RequestContext
 from .route import Keep, Route
+
+with lazy_imports:
+    from odradek.protocol.reference import dissect
+
+    from . import error_responses
 
 if TYPE_CHECKING:
     from .charge import Charge
@@ -44,9 +50,7 @@ class FaultyFrame:
 
     def __str__(self) -> str:
         if self._text is None:
-            from odradek.protocol.reference.dissect import explain  # imports construct; only for refused frames
-
-            self._text = f"{explain(self._frame, self._error)}; client id {quoted(self._client_id)}"
+            self._text = f"{dissect.explain(self._frame, self._error)}; client id {quoted(self._client_id)}"
         return self._text
 
 
@@ -215,10 +219,8 @@ class RequestInService(RequestContext):
         if connection is None:
             return
         self.keep = None  # an error is of this request only; the answer may have no error code that shows it
-        from .error_responses import error_response  # large; imported only if a handler fails
-
         code = error.error_code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
-        response = error_response(self.api_key, self._route.response_version, request, code)
+        response = error_responses.error_response(self.api_key, self._route.response_version, request, code)
         if response is None:
             self.refuse(f"the request failed ({code.name}), and its client expects no answer")
         else:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.records.varint import MAX_INT32
@@ -17,6 +18,9 @@ from odradek.storage.log.log import Log, ReadResult
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from .session import SessionPartition
+
+with lazy_imports:
+    from odradek.storage.log import read_check
 
 READ_COMMITTED = 1
 NO_RECORDS = b""
@@ -169,9 +173,7 @@ def read_partition(
     if want.fetch_offset < bound and (left > 0 or nothing_yet):
         max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)
         if limits.check_crcs:
-            from odradek.storage.log.read_check import read_checked  # rarely enabled
-
-            result = read_checked(log, want.fetch_offset, max_bytes, bound, min_one_batch=nothing_yet)
+            result = read_check.read_checked(log, want.fetch_offset, max_bytes, bound, min_one_batch=nothing_yet)
         else:
             result = log.read(want.fetch_offset, max_bytes, upper_bound_offset=bound, min_one_batch=nothing_yet)
         data.records = result.data
@@ -185,9 +187,7 @@ def _aborted(log: Log, first: int, result: ReadResult, limits: FetchLimits) -> l
     """The aborted transactions with records in the result of a read from ``first``."""
     found = log.aborted_in_read(first, len(result.data))
     if found and limits.check_crcs:
-        from odradek.storage.log.read_check import check_aborted  # rarely enabled
-
-        check_aborted(log, found)
+        read_check.check_aborted(log, found)
     return [FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset) for aborted in found]
 
 

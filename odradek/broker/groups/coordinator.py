@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
@@ -22,6 +23,12 @@ from .effects import GroupEffects
 from .memory import GroupMemory
 from .modern.topics import GroupTopics, no_topics
 from .records import CoordinatorRecord
+
+with lazy_imports:
+    from .consumer import lifecycle as consumer_lifecycle
+    from .share import lifecycle as share_lifecycle
+    from .share import state_turns
+    from .streams import lifecycle as streams_lifecycle
 
 if TYPE_CHECKING:
     from .share.group import ShareGroups
@@ -75,25 +82,19 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
         self.topics.changed(names, has_new)
         cores = [shard.core for shard in self._shards.values() if shard.core.groups.consumer]
         if cores:
-            from .consumer.lifecycle import topics_changed
-
             for core in cores:
                 yield
-                topics_changed(core.groups, names)
+                consumer_lifecycle.topics_changed(core.groups, names)
         cores = [shard.core for shard in self._shards.values() if shard.core.groups.share]
         if cores:
-            from .share.lifecycle import topics_changed as share_topics_changed
-
             for core in cores:
                 yield
-                share_topics_changed(core.groups, names)
+                share_lifecycle.topics_changed(core.groups, names)
         cores = [shard.core for shard in self._shards.values() if shard.core.groups.streams]
         if cores:
-            from .streams.lifecycle import topics_changed as streams_topics_changed
-
             for core in cores:
                 yield
-                streams_topics_changed(core.groups, names)
+                streams_lifecycle.topics_changed(core.groups, names)
 
     def topics_deleted(self, topics: set[str]) -> Steps[None]:
         """Deletes the offsets of deleted topics, in steps (``OffsetMetadataManager.onPartitionsDeleted``)."""
@@ -111,10 +112,8 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
         shards = [shard for shard in self._shards.values() if shard.core.groups.share]
         if not shards:
             return
-        from .share.lifecycle import records_without_topics
-
         for shard in shards:
-            for records in records_without_topics(shard.core.groups, frozenset(topic_ids)):
+            for records in share_lifecycle.records_without_topics(shard.core.groups, frozenset(topic_ids)):
                 if shard.state is not ShardState.ACTIVE:
                     break
                 if records:
@@ -129,9 +128,7 @@ class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
     def state_turns(self) -> "StateTurns":
         """The order of the requests about the state of each share group. Made when it is first needed."""
         if self._state_turns is None:
-            from .share.state_turns import StateTurns
-
-            self._state_turns = StateTurns(self._timers, self._serves)
+            self._state_turns = state_turns.StateTurns(self._timers, self._serves)
         return self._state_turns
 
     def _serves(self, group_id: str) -> bool:

@@ -8,6 +8,7 @@ Stable classic group has the content of its last record. Source: ``GroupCoordina
 
 from collections.abc import Callable, Mapping
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.group_records import (
     GroupMetadataKey,
@@ -46,6 +47,14 @@ from .modern.topics import GroupTopics, no_topics
 from .offsets.expiration import Expiration
 from .offsets.store import OffsetStore
 from .records import SHARE_GROUP_TYPES, STREAMS_GROUP_TYPES, CoordinatorRecord, decode_record
+
+with lazy_imports:
+    from .consumer import lifecycle as consumer_lifecycle
+    from .consumer import replay as consumer_replay
+    from .share import lifecycle as share_lifecycle
+    from .share import replay as share_replay
+    from .streams import lifecycle as streams_lifecycle
+    from .streams import replay as streams_replay
 
 # The modules of consumer groups are imported when the first such group appears: a broker without one starts faster.
 
@@ -113,17 +122,11 @@ class GroupCore:
                 self.groups.streams.pop(key.group, None)
                 self.groups.share.pop(key.group, None)
         elif key.API_KEY in STREAMS_GROUP_TYPES:
-            from .streams.replay import replay as replay_streams
-
-            replay_streams(self.groups, key, value)
+            streams_replay.replay(self.groups, key, value)
         elif key.API_KEY in SHARE_GROUP_TYPES:
-            from .share.replay import replay as replay_share
-
-            replay_share(self.groups, key, value, now_ms)
+            share_replay.replay(self.groups, key, value, now_ms)
         else:
-            from .consumer.replay import replay
-
-            replay(self.groups, key, value)
+            consumer_replay.replay(self.groups, key, value)
 
     def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
         """Replays the marker of a transaction: its pending offsets take effect or are dropped."""
@@ -142,17 +145,11 @@ class GroupCore:
             if len(group.members) > config.group_max_size:
                 prepare(config, group, effects, "the group is larger than group.max.size, which was lowered")
         if groups.consumer:
-            from .consumer.lifecycle import begin_sessions
-
-            begin_sessions(groups, effects)
+            consumer_lifecycle.begin_sessions(groups, effects)
         if groups.share:
-            from .share.lifecycle import begin_sessions as begin_share_sessions
-
-            begin_share_sessions(groups, effects)
+            share_lifecycle.begin_sessions(groups, effects)
         if groups.streams:
-            from .streams.lifecycle import begin_sessions as begin_streams_sessions
-
-            begin_streams_sessions(groups, effects)
+            streams_lifecycle.begin_sessions(groups, effects)
         effects.set_timer(SetTimer(EXPIRATION_KEY, config.offsets_retention_check_interval_ms, ExpirationDue()))
 
     def on_unloaded(self, effects: GroupEffects) -> None:
@@ -197,17 +194,11 @@ class GroupCore:
                 delay_ms = 0 if goes_on else self.groups.config.offsets_retention_check_interval_ms
                 effects.set_timer(SetTimer(EXPIRATION_KEY, delay_ms, ExpirationDue()))
             case ShareSessionExpired() | ShareTargetDue():
-                from .share.lifecycle import handle_timer as handle_share_timer
-
-                handle_share_timer(self.groups, event, effects)
+                share_lifecycle.handle_timer(self.groups, event, effects)
             case StreamsSessionExpired() | StreamsRebalanceDue() | StreamsDelayOver() | StreamsTargetDue():
-                from .streams.lifecycle import handle_timer as handle_streams_timer
-
-                handle_streams_timer(self.groups, event, effects)
+                streams_lifecycle.handle_timer(self.groups, event, effects)
             case _:  # of a consumer group
-                from .consumer.lifecycle import handle_timer
-
-                handle_timer(self.groups, event, effects)
+                consumer_lifecycle.handle_timer(self.groups, event, effects)
 
 
 def _group_from_record(group_id: str, value: GroupMetadataValue, now_ms: int, memory: GroupMemory) -> ClassicGroup:

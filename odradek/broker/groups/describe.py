@@ -5,6 +5,7 @@ Source: ``GroupMetadataManager.describeGroups``, ``listGroups``, ``GroupCoordina
 
 from collections.abc import Generator
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import DeleteGroupsResponse, DescribeGroupsResponse, ListGroupsResponse
 
@@ -14,6 +15,11 @@ from .classic.records import group_tombstone
 from .core import GroupCore
 from .effects import GroupEffects
 from .records import CoordinatorRecord
+
+with lazy_imports:
+    from .consumer import records as consumer_records
+    from .share import records as share_records
+    from .streams import records as streams_records
 
 CLASSIC_TYPE = "classic"
 CONSUMER_TYPE = "consumer"
@@ -136,20 +142,14 @@ def _tombstones_of(core: GroupCore, group_id: str) -> list[CoordinatorRecord]:
     """Returns the records that delete a group of any kind, without its offsets."""
     streams_group = core.groups.streams.get(group_id)
     if streams_group is not None:
-        from .streams.records import group_tombstones as streams_group_tombstones
-
-        return streams_group_tombstones(streams_group)
+        return streams_records.group_tombstones(streams_group)
     share_group = core.groups.share.get(group_id)
     if share_group is not None:
-        from .share.records import group_tombstones as share_group_tombstones
-
-        return share_group_tombstones(share_group)
+        return share_records.group_tombstones(share_group)
     consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is None:
         return [group_tombstone(group_id)]
-    from .consumer.records import group_tombstones
-
-    return group_tombstones(consumer_group)
+    return consumer_records.group_tombstones(consumer_group)
 
 
 def _validate_delete(core: GroupCore, group_id: str) -> None:

@@ -5,6 +5,7 @@ Owns: the choice of that kind. Never does: any other decision. A consumer group 
 ``GroupMetadataManager``: classicGroupJoin, classicGroupSync, classicGroupHeartbeat, classicGroupLeave.
 """
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest, SyncGroupResponse
 
@@ -17,6 +18,11 @@ from .classic.sync import sync_classic_group
 from .core import GroupCore
 from .effects import GroupEffects
 from .records import CoordinatorRecord
+
+with lazy_imports:
+    from .consumer import classic_members
+    from .consumer import records as consumer_records
+    from .streams import records as streams_records
 
 
 def join_group(
@@ -35,20 +41,14 @@ def join_group(
                 joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
                 return
             # It has no members: it becomes a classic group.
-            from .streams.records import group_tombstones as streams_group_tombstones
-
-            replaced = streams_group_tombstones(streams_group)
+            replaced = streams_records.group_tombstones(streams_group)
         consumer_group = core.groups.consumer.get(request.group_id)
         if consumer_group is not None:
             if consumer_group.members:
-                from .consumer.classic_members import join
-
-                join(core.groups, consumer_group, joining)
+                classic_members.join(core.groups, consumer_group, joining)
                 return
             # It has no members: it becomes a classic group.
-            from .consumer.records import group_tombstones
-
-            replaced = group_tombstones(consumer_group)
+            replaced = consumer_records.group_tombstones(consumer_group)
     join_classic_group(core.groups, joining, replaced)
 
 
@@ -79,9 +79,7 @@ def heartbeat(core: GroupCore, request: HeartbeatRequest, effects: GroupEffects)
     consumer_group = core.groups.consumer.get(request.group_id)
     if consumer_group is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-    from .consumer.classic_members import heartbeat as heartbeat_in_consumer_group
-
-    heartbeat_in_consumer_group(consumer_group, request, effects)
+    classic_members.heartbeat(consumer_group, request, effects)
 
 
 def leave_group(core: GroupCore, group_id: str, identities: list[MemberIdentity], effects: GroupEffects) -> None:
@@ -93,6 +91,4 @@ def leave_group(core: GroupCore, group_id: str, identities: list[MemberIdentity]
     consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-    from .consumer.classic_members import leave
-
-    leave(core.groups, consumer_group, identities, effects)
+    classic_members.leave(core.groups, consumer_group, identities, effects)

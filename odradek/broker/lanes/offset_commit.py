@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from struct import Struct
 from struct import error as struct_error
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
@@ -33,6 +34,9 @@ from ..metadata.image.image import MetadataImage, TopicImage
 from ..network.connection import Connection
 from .parts import LaneParts, remember
 from .template import FixedAnswer
+
+with lazy_imports:
+    from ..groups.consumer import offset_validation
 
 FLEXIBLE_SINCE = 8
 BY_ID_SINCE = 10
@@ -162,9 +166,7 @@ class OffsetCommitLane:
         consumer_group = groups.consumer.get(request.group_id)
         if consumer_group is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
-        from ..groups.consumer.offset_validation import validate_commit  # not without a consumer group
-
-        check = validate_commit(consumer_group, request.member_id, epoch, self._route.version)
+        check = offset_validation.validate_commit(consumer_group, request.member_id, epoch, self._route.version)
         if check is not None:
             for index in indexes:
                 check(known.topic.name, known.topic.topic_id, index)

@@ -7,6 +7,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..config.server_config import ServerConfig
 from ..timers.patient_timers import PatientTimers
 from ..timers.slices import Slices
@@ -14,6 +16,9 @@ from .connection import Authentication, Connection, ServeFrame
 from .connection_quotas import ConnectionQuotas
 from .connections import Connections
 from .unauthenticated import BYTES_KEY, CHECK_MS, MAX_KEY, TIMEOUT_KEY, Unauthenticated, all_connections
+
+with lazy_imports:
+    from . import queued_requests
 
 if TYPE_CHECKING:
     from .waiting import Waiting
@@ -69,11 +74,9 @@ def connection_factory(
     queued_max_bytes = config.get_int("queued.max.request.bytes")
     if queued_max_bytes <= 0:
         return functools.partial(Connection, connections, serve, slices)
-    from .queued_requests import MeteredConnection, QueuedRequests  # few brokers set the key
-
-    queue = QueuedRequests(queued_max_bytes, serve, slices, now_ms)
+    queue = queued_requests.QueuedRequests(queued_max_bytes, serve, slices, now_ms)
     timers.every(IDLE_CHECK_MS, queue.close_slow)
-    return functools.partial(MeteredConnection, connections, queue)
+    return functools.partial(queued_requests.MeteredConnection, connections, queue)
 
 
 def close_idle_connections(connections: Connections, slices: Slices, timers: PatientTimers) -> None:

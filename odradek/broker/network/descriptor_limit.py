@@ -11,6 +11,11 @@ import os
 import sys
 from typing import NamedTuple
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    import resource
+
 logger = logging.getLogger(__name__)
 
 SEGMENTS_MAX = 4_096
@@ -70,8 +75,6 @@ def descriptor_shares(more: int = 0) -> DescriptorShares:
     """
     if sys.platform == "win32":
         return shares_of(UNLIMITED, more)
-    import resource
-
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return shares_of(UNLIMITED if soft == resource.RLIM_INFINITY else soft, open_descriptors() + more)
 
@@ -108,8 +111,6 @@ def _is_open(descriptor: int) -> bool:
 def raise_descriptor_limit() -> None:
     """Raises the soft limit of open files to the hard one, or as far as the system allows."""
     if sys.platform != "win32":
-        import resource
-
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         for wanted in (hard, MACOS_LIMIT):
             if soft != resource.RLIM_INFINITY and (wanted == resource.RLIM_INFINITY or wanted > soft):

@@ -10,11 +10,19 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..config.errors import ConfigError
 from ..config.node_links import NodeLink, node_links
 from ..config.security import RELOADABLE, is_reloadable
 from ..config.server_config import ServerConfig
 from ..network.node_client import PLAINTEXT, SECURITY, NodeSecurity
+
+with lazy_imports:
+    from odradek.protocol.security import login_mechanisms, tls_context
+
+    from ..config import sasl
+    from . import node_tokens, reread
 
 if TYPE_CHECKING:
     import ssl
@@ -47,19 +55,14 @@ def _security(config: ServerConfig, link: NodeLink, dynamic: Configs) -> NodeSec
 
 
 def _login(config: ServerConfig, link: NodeLink) -> "Callable[[], Awaitable[ClientLogin]]":
-    from ..config.sasl import JAAS_FILE_KEY, node_login
-    from .reread import Reread
-
-    path = config.originals.get(JAAS_FILE_KEY, "").strip()
-    kept = Reread(
+    path = config.originals.get(sasl.JAAS_FILE_KEY, "").strip()
+    kept = reread.Reread(
         f"user and password for connections to the listener {link.listener}",
-        lambda: node_login(config, link.listener, link.mechanism_key),
+        lambda: sasl.node_login(config, link.listener, link.mechanism_key),
         lambda: (None, [path] if path else []),
     )
     if kept.value.tokens is not None:
-        from .node_tokens import NodeTokens
-
-        return NodeTokens(link.listener, kept.value.tokens).login
+        return node_tokens.NodeTokens(link.listener, kept.value.tokens).login
 
     async def begin() -> "ClientLogin":
         return _with_password(await SECURITY.awaited_on_thread(kept.current))
@@ -68,30 +71,24 @@ def _login(config: ServerConfig, link: NodeLink) -> "Callable[[], Awaitable[Clie
 
 
 def _with_password(login: "NodeLogin") -> "ClientLogin":
-    from odradek.protocol.security.login_mechanisms import PlainLogin, ScramLogin
-
     if login.mechanism == "PLAIN":
-        return PlainLogin(login.user, login.password)
-    return ScramLogin(login.mechanism, login.user, login.password, secrets.token_urlsafe(NONCE_BYTES))
+        return login_mechanisms.PlainLogin(login.user, login.password)
+    return login_mechanisms.ScramLogin(login.mechanism, login.user, login.password, secrets.token_urlsafe(NONCE_BYTES))
 
 
 def _tls(config: ServerConfig, listener: str, dynamic: Configs) -> "Callable[[], ssl.SSLContext]":
-    from odradek.protocol.security.tls_context import TlsSettings, TlsSettingsError, client_context, listener_settings
-
-    from .reread import Reread
-
-    def settings() -> TlsSettings:
+    def settings() -> tls_context.TlsSettings:
         changed = {key: text for key, text in dynamic().items() if is_reloadable(key)}
-        return listener_settings({**config.originals, **changed}, listener)
+        return tls_context.listener_settings({**config.originals, **changed}, listener)
 
     def read() -> "ssl.SSLContext":
         try:
-            return client_context(settings())
-        except TlsSettingsError as error:
+            return tls_context.client_context(settings())
+        except tls_context.TlsSettingsError as error:
             raise ConfigError([f"connections to the listener {listener}: {error}"]) from None
 
     def sources() -> tuple[object, list[str]]:
         now = settings()
         return {key: now.get(key) for key in RELOADABLE}, [path for key in FILE_KEYS if (path := now.get(key))]
 
-    return Reread(f"key store and trust store for connections to the listener {listener}", read, sources).current
+    return reread.Reread(f"key store and trust store for connections to the listener {listener}", read, sources).current

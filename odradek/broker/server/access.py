@@ -9,11 +9,18 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from odradek.protocol.common.holder import holder
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.storage.directory.log_directories import LogDirectories
 
 from ..config.authorizer import authorizer_settings
 from ..config.server_config import ServerConfig
 from ..metadata.image.image import MetadataDelta, MetadataImage
+
+with lazy_imports:
+    from ..metadata.image import token_hmacs as image_token_hmacs
+    from ..security.authentication import scram_decoys as authentication_scram_decoys
+    from ..security.authorization import standard_authorizer
+    from . import scram_secret
 
 if TYPE_CHECKING:
     from ..metadata.image.token_hmacs import TokenHmacs
@@ -66,18 +73,11 @@ def access_of(config: ServerConfig, log_dirs: LogDirectories) -> AccessRules:
     settings = authorizer_settings(config)
     secret_key = config[SECRET_KEY]
     if settings is not None:
-        from ..security.authorization.standard_authorizer import StandardAuthorizer
-
-        authorizer = StandardAuthorizer(settings.super_users, settings.allow_if_no_acl)
+        authorizer = standard_authorizer.StandardAuthorizer(settings.super_users, settings.allow_if_no_acl)
     if secret_key:
-        from ..metadata.image.token_hmacs import TokenHmacs
-
-        token_hmacs = TokenHmacs(secret_key)
+        token_hmacs = image_token_hmacs.TokenHmacs(secret_key)
     if config.has_sasl:
-        from ..security.authentication.scram_decoys import ScramDecoys
-        from .scram_secret import scram_secret
-
-        scram_decoys = ScramDecoys(scram_secret(secret_key, log_dirs.metadata))
+        scram_decoys = authentication_scram_decoys.ScramDecoys(scram_secret.scram_secret(secret_key, log_dirs.metadata))
     return AccessRules(authorizer=authorizer, token_hmacs=token_hmacs, scram_decoys=scram_decoys)
 
 

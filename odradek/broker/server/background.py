@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import KafkaError
 from odradek.storage.directory.directory_retention import retain_logs
@@ -24,6 +25,10 @@ from ..timers.loop_timers import LoopTimers
 from ..timers.slices import SlicedWork, Slices, run_in_slices
 from ..timers.work import KindOfWork
 from .surroundings import FixedSettings
+
+with lazy_imports:
+    from ..replicas.cleaner import cleaner
+    from . import warm_up
 
 if TYPE_CHECKING:
     from ..metrics.cleaner_state import CleanerState
@@ -91,10 +96,8 @@ class Background:
     def start_cleaner(self) -> "LogCleaner | None":
         """Starts the log cleaner, which otherwise starts with the warm-up. Returns it; None if it is not enabled."""
         if self.cleaner is None and self._cleaner_config is not None:
-            from ..replicas.cleaner.cleaner import LogCleaner  # not before the broker serves
-
             thread_bytes = self._settings.cleaner_thread_bytes
-            self.cleaner = LogCleaner(
+            self.cleaner = cleaner.LogCleaner(
                 self._directories,
                 self._cleaner_config,
                 self._clock_ms,
@@ -130,7 +133,6 @@ class Background:
 
     def _warm_up(self) -> None:
         """Imports the modules that requests need, then starts the cleaner if it is enabled."""
-        from . import warm_up  # not before the broker serves
 
         def finished() -> None:
             warm_up.log_imported()

@@ -7,9 +7,14 @@ Owns: the moment at which quotas are first enforced. Never does: enforcing (:mod
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..dispatch.dispatch import Dispatcher
 from ..metadata.image.image import ClientQuotaEntity, MetadataImage
 from .broker import Broker
+
+with lazy_imports:
+    from . import quota_enforcement
 
 if TYPE_CHECKING:
     from .quota_enforcement import QuotaEnforcement
@@ -37,10 +42,8 @@ class ClientLimits:
     ) -> None:
         """Applies the quotas of the ``changed`` entities. ``quotas``: all quotas of the metadata."""
         if self.enforcement is None:
-            from .quota_enforcement import QuotaEnforcement
-
             broker = self._broker
-            self.enforcement = QuotaEnforcement(
+            self.enforcement = quota_enforcement.QuotaEnforcement(
                 broker.config, self._dispatcher, broker.connections.quotas, broker.timers
             )
         self.enforcement.update(quotas, changed)

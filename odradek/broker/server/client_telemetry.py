@@ -6,9 +6,15 @@ Owns: the moment at which it is made. Never does: anything else. A broker whose 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..config.server_config import ServerConfig
 from ..metadata.image.image import MetadataDelta
 from ..metadata.publisher.published import PublishedMetadata
+
+with lazy_imports:
+    from ..telemetry import telemetry
+    from . import random_ids
 
 if TYPE_CHECKING:
     from ..metrics.client_metrics import ClientMetricsSources
@@ -29,13 +35,10 @@ class ClientTelemetry:
     def telemetry(self) -> "Telemetry":
         """The clients that push, and what they push."""
         if self._made is None:
-            from ..telemetry.telemetry import Telemetry
-            from .random_ids import random_uuid
-
             config, metadata = self._config, self._metadata
-            self._made = Telemetry(
+            self._made = telemetry.Telemetry(
                 lambda: metadata.image,
-                random_uuid,
+                random_ids.random_uuid,
                 self._clock_ms,
                 config.get_int("telemetry.max.bytes"),
                 config.get_int("odradek.telemetry.series.max"),

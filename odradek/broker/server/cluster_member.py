@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.directory.log_directories import LogDirectories
 
@@ -58,6 +59,9 @@ from .forwarded_configs import ForwardedConfigs
 from .forwarded_tokens import ForwardedTokens
 from .random_ids import random_uuid
 from .role import ControlledBy, Replicated, Role, StartStopped
+
+with lazy_imports:
+    from ..metrics import controller_metrics
 
 if TYPE_CHECKING:
     from ..metrics.pieces import MetricsSource
@@ -286,9 +290,7 @@ class ClusterMember(Role):
 
     def metrics(self) -> "Sequence[MetricsSource]":
         """The metric of the broker's state. Those of the controllers are at the controllers."""
-        from ..metrics.controller_metrics import BrokerStateMetric  # only with metrics
-
-        return [BrokerStateMetric(self._state)]
+        return [controller_metrics.BrokerStateMetric(self._state)]
 
     def _state(self) -> BrokerState:
         return BrokerState.STARTING if self._membership is None else self._membership.lifecycle.state

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek import __version__
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.java.properties import decode_properties
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
@@ -38,6 +39,9 @@ from .role import StartStopped
 from .running_broker import RunningBroker
 from .serve_arguments import ServeArguments
 from .service_manager import SERVES, STOPS, tell
+
+with lazy_imports:
+    from . import first_topics
 
 if TYPE_CHECKING:
     from .first_topics import FirstTopic
@@ -129,9 +133,10 @@ def _first_topics(texts: Sequence[str], file: str | None) -> "list[FirstTopic]":
     """The topics that the start creates. Raises ConfigError."""
     if not texts and file is None:
         return []
-    from .first_topics import first_topic, topics_of_file  # most starts create none
-
-    return [*(first_topic(text) for text in texts), *([] if file is None else topics_of_file(file))]
+    return [
+        *(first_topics.first_topic(text) for text in texts),
+        *([] if file is None else first_topics.topics_of_file(file)),
+    ]
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -7,6 +7,8 @@ Source: ``DynamicBrokerConfig``.
 import logging
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..config.connection_limits import UNLIMITED, limits_of_broker, limits_of_listener
 from ..config.definition import client_metrics_keys, group_keys, topic_keys
 from ..config.server_config import ServerConfig
@@ -14,6 +16,9 @@ from ..config.stored import bad_broker_configs, bad_configs
 from ..metadata.image.image import MetadataDelta, MetadataImage, ResourceType
 from ..network.connection_quotas import ConnectionQuotas
 from ..timers.log_lines import TEXT_MAX_CHARACTERS, cut, quoted
+
+with lazy_imports:
+    from ..quotas import client_quota, creation_rates
 
 if TYPE_CHECKING:
     from ..quotas.creation_rates import CreationRates
@@ -100,12 +105,11 @@ class DynamicConfigs:
         return self.current.inter_broker_listener_name if len(self.current.listeners) > 1 else None
 
     def _new_rates(self) -> "CreationRates":
-        from ..quotas.client_quota import QuotaWindows
-        from ..quotas.creation_rates import CreationRates  # few brokers limit rates
-
         samples, size_s = (self.current.get_int(f"quota.window.{what}") for what in ("num", "size.seconds"))
         names = [listener.name for listener in (*self.current.listeners, *self.current.controller_listeners)]
-        return CreationRates(QuotaWindows(samples, size_s * 1_000), names, self._protected_listener)
+        return creation_rates.CreationRates(
+            client_quota.QuotaWindows(samples, size_s * 1_000), names, self._protected_listener
+        )
 
 
 def config_under(image: MetadataImage, static: ServerConfig, node_id: int) -> ServerConfig:

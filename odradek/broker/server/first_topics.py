@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
@@ -18,6 +19,9 @@ from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsRe
 from ..config.errors import ConfigError
 from ..metadata.controller.topics import create_topics
 from .broker import Broker
+
+with lazy_imports:
+    from odradek.protocol.common import topics_file
 
 logger = logging.getLogger(__name__)
 
@@ -49,11 +53,9 @@ def first_topic(text: str) -> FirstTopic:
 
 def topics_of_file(path: str) -> list[FirstTopic]:
     """The topics of a file (``--topics``). Raises ConfigError, which names the line."""
-    from odradek.protocol.common.topics_file import TopicsFileError, read_topics  # with PyYAML, which few starts need
-
     try:
-        wanted = read_topics(Path(path).read_text())
-    except (OSError, UnicodeDecodeError, TopicsFileError) as problem:
+        wanted = topics_file.read_topics(Path(path).read_text())
+    except (OSError, UnicodeDecodeError, topics_file.TopicsFileError) as problem:
         raise ConfigError([f"--topics {path}: {problem}"]) from None
     absent = [
         f"--topics {path}: line {topic.line}: a start deletes no topic; use odradek topics apply"

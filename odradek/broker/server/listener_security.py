@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from odradek.protocol.apis.api_keys import ApiKey
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.messages.structure import Message
 
 from ..config.listeners import Listener
@@ -21,6 +22,12 @@ from ..network.connection import Authentication, Connection
 from ..network.listening import BoundListener
 from ..timers.patient_timers import PatientTimers
 from .broker import Broker
+
+with lazy_imports:
+    from ..config import sasl
+    from ..security.authentication import failures, sasl_listener, sasl_mechanisms
+    from ..security.tls import listener as tls_listener
+    from ..security.tls import listeners
 
 if TYPE_CHECKING:
     from ..config.sasl import ListenerSasl
@@ -37,9 +44,7 @@ def accepts_anyone(config: ServerConfig, listener: Listener) -> bool:
         return True
     if listener.protocol != "SSL":
         return False
-    from ..security.tls.listeners import asks_for_certificates  # a plain broker does not need it
-
-    return not asks_for_certificates(config, listener)
+    return not listeners.asks_for_certificates(config, listener)
 
 
 class ListenerSecurity:
@@ -79,19 +84,14 @@ class ListenerSecurity:
 
     def _certificates(self) -> Authentication:
         """How the clients of an SSL listener authenticate."""
-        from ..security.tls.listener import HandshakeAuthentication  # a plain broker does not need it
-
-        return HandshakeAuthentication(self._config.get_int("socket.request.max.bytes"))
+        return tls_listener.HandshakeAuthentication(self._config.get_int("socket.request.max.bytes"))
 
     def _sasl(self, listener_name: str) -> Authentication:
         """How the clients of a SASL listener authenticate."""
-        from ..security.authentication.sasl_listener import OwnAnswers, sasl_listener  # a plain broker does not need it
-        from ..security.authentication.sasl_mechanisms import mechanisms_of
-
         broker, settings = self._broker, self._sasl_settings[listener_name]
         scram_decoys = broker.access.scram_decoys
         assert scram_decoys is not None, "made at the start of a broker with SASL"
-        mechanisms = mechanisms_of(
+        mechanisms = sasl_mechanisms.mechanisms_of(
             self._config,
             listener_name,
             settings,
@@ -99,8 +99,8 @@ class ListenerSecurity:
             lambda: broker.token_hmacs,
             scram_decoys,
         )
-        answers = OwnAnswers(self._api_versions, listener_name)
-        return sasl_listener(mechanisms, settings, answers, self._failures, broker.timers)
+        answers = sasl_listener.OwnAnswers(self._api_versions, listener_name)
+        return sasl_listener.sasl_listener(mechanisms, settings, answers, self._failures, broker.timers)
 
     def _api_versions(self, request: object, context: RequestContext) -> Message:
         """The response of the handler of ApiVersions, which replies at once."""
@@ -115,18 +115,14 @@ class ListenerSecurity:
 
     @functools.cached_property
     def _failures(self) -> "Failures":
-        from ..security.authentication.failures import Failures
-
-        return Failures(self._config.get_int("connection.failed.authentication.delay.ms"))
+        return failures.Failures(self._config.get_int("connection.failed.authentication.delay.ms"))
 
 
 def tls_listeners(config: ServerConfig) -> "TlsListeners | None":
     """The TLS of the listeners that have it; None without such a listener. Raises ConfigError."""
     if all(listener.protocol in ("PLAINTEXT", "SASL_PLAINTEXT") for listener in config.listeners):
         return None
-    from ..security.tls.listeners import TlsListeners  # a plain broker does not need it
-
-    return TlsListeners(config)
+    return listeners.TlsListeners(config)
 
 
 def follow_tls_configs(tls: "TlsListeners", broker: Broker, timers: PatientTimers, check_ms: int) -> None:
@@ -143,6 +139,4 @@ def read_sasl_settings(config: ServerConfig) -> "dict[str, ListenerSasl]":
     """The settings of the listeners that ask for SASL. Raises ConfigError."""
     if not config.has_sasl:
         return {}
-    from ..config.sasl import sasl_settings  # a plain broker does not need it
-
-    return sasl_settings(config, config.listeners, config.inter_broker_listener_name)
+    return sasl.sasl_settings(config, config.listeners, config.inter_broker_listener_name)

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Never
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.log.log import Log
@@ -40,6 +41,9 @@ from ..replicas.hosted_replicas import HostedReplicas
 from ..replicas.partitions import Partitions
 from .broker import Broker
 from .client_limits import ClientLimits
+
+with lazy_imports:
+    from ..security.tls import metrics_tls
 
 if TYPE_CHECKING:
     from ..security.tls.metrics_tls import MetricsTls
@@ -87,9 +91,7 @@ class BrokerMetrics:
         for measure in self._of_loop:
             measure.start(asyncio.get_running_loop())
         if self._config.get_boolean("odradek.metrics.ssl.enable"):
-            from ..security.tls.metrics_tls import MetricsTls
-
-            self.tls = MetricsTls(self._config)
+            self.tls = metrics_tls.MetricsTls(self._config)
         over_tls = None if self.tls is None else self.tls.streams.over_tls
         credentials = self._config.get_string("odradek.metrics.credentials")
         directories = broker.log_dirs.online

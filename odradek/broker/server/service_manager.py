@@ -8,6 +8,11 @@ import logging
 import os
 from collections.abc import Mapping
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    import socket
+
 SERVES = "READY=1"
 STOPS = "STOPPING=1"
 
@@ -19,8 +24,6 @@ def tell(state: str, environ: Mapping[str, str] = os.environ) -> bool:
     name = environ.get("NOTIFY_SOCKET", "")
     if not name:
         return False
-    import socket  # not without a service manager
-
     address = f"\0{name[1:]}" if name.startswith("@") else name
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:

@@ -9,6 +9,8 @@ createShareStatePersister.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..config.server_config import ServerConfig
 from ..coordinator.coordinator import LogOpener
 from ..metadata.image.features import SHARE_VERSION
@@ -16,6 +18,10 @@ from ..metadata.publisher.controller_link import TopicCreator
 from ..metadata.publisher.published import PublishedMetadata
 from ..replicas.partitions import Partitions
 from ..timers.timers import Timers
+
+with lazy_imports:
+    from ..share_state import coordinator as share_state_coordinator
+    from ..share_state import coordinator_settings, partition_ends, peers, state_persister
 
 if TYPE_CHECKING:
     from ..network.node_client import NodeSecurity
@@ -57,12 +63,9 @@ class ShareStateParts:
     def coordinator(self) -> "ShareCoordinator":
         """The share coordinator."""
         if self._coordinator is None:
-            from ..share_state.coordinator import ShareCoordinator
-            from ..share_state.coordinator_settings import share_settings
-
             metadata = self._metadata
-            self._coordinator = ShareCoordinator(
-                share_settings(self._config, metadata.image),
+            self._coordinator = share_state_coordinator.ShareCoordinator(
+                coordinator_settings.share_settings(self._config, metadata.image),
                 self._timers,
                 self._clock_ms,
                 self._open_log,
@@ -74,10 +77,8 @@ class ShareStateParts:
     def persister(self, coordinator: "ShareCoordinator") -> "StatePersister":
         """Stores and reads the state of share partitions. ``coordinator``: this broker's."""
         if self._persister is None:
-            from ..share_state.state_persister import StatePersister
-
             metadata = self._metadata
-            self._persister = StatePersister(
+            self._persister = state_persister.StatePersister(
                 metadata.node_id,
                 coordinator,
                 self._peers(),
@@ -92,10 +93,8 @@ class ShareStateParts:
     def partition_ends(self, partitions: Partitions) -> "PartitionEnds":
         """The ends of partitions, for the lag of share groups. ``partitions``: this broker's."""
         if self._partition_ends is None:
-            from ..share_state.partition_ends import PartitionEnds
-
             metadata = self._metadata
-            self._partition_ends = PartitionEnds(
+            self._partition_ends = partition_ends.PartitionEnds(
                 metadata.node_id,
                 partitions,
                 lambda: metadata.image,
@@ -112,9 +111,7 @@ class ShareStateParts:
     def _peers(self) -> "ShareStatePeers | None":
         if self._inter_broker is None:
             return None
-        from ..share_state.peers import ShareStatePeers  # here: a broker without others needs none of it
-
-        return ShareStatePeers(
+        return peers.ShareStatePeers(
             self._metadata.node_id,
             self._config.inter_broker_listener_name,
             self._config.get_int("request.timeout.ms"),

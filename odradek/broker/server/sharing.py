@@ -7,6 +7,8 @@ none of it.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..metadata.publisher.controller_link import TopicCreator
 from ..metadata.publisher.published import PublishedMetadata
 from ..replicas.partitions import Partitions
@@ -14,6 +16,10 @@ from ..replicas.record_work import RecordWork
 from ..timers.loop_timers import LoopTimers
 from .coordinators import Coordinators
 from .dynamic_configs import DynamicConfigs
+
+with lazy_imports:
+    from ..metrics import share_counts
+    from ..share_partitions import dead_letters, registry, remote_letters, settings
 
 if TYPE_CHECKING:
     from ..metrics.share_metrics import ShareSources
@@ -61,20 +67,16 @@ def sharing_of(
     without other brokers. ``clock_ms``: wall clock, milliseconds since the epoch."""
 
     def make() -> "SharePartitions":
-        from ..metrics.share_counts import ShareCounts
-        from ..share_partitions.dead_letters import DeadLetters
-        from ..share_partitions.registry import SharePartitions
-        from ..share_partitions.remote_letters import RemoteLetters
-        from ..share_partitions.settings import KnownSettings
-
-        counts = ShareCounts()
+        counts = share_counts.ShareCounts()
         remote = None
         if inter_broker is not None:
             static = config.static
             timeout_ms = static.get_int("request.timeout.ms")
             listener = static.inter_broker_listener_name
-            remote = RemoteLetters(lambda: metadata.image, metadata.node_id, listener, inter_broker, timeout_ms)
-        letters = DeadLetters(
+            remote = remote_letters.RemoteLetters(
+                lambda: metadata.image, metadata.node_id, listener, inter_broker, timeout_ms
+            )
+        letters = dead_letters.DeadLetters(
             lambda: metadata.image,
             lambda: config.current,
             metadata.node_id,
@@ -85,14 +87,14 @@ def sharing_of(
             None if remote is None else remote.produce,
             counts,
         )
-        return SharePartitions(
+        return registry.SharePartitions(
             metadata,
             partitions,
             lambda: coordinators.persister,
             timers,
             record_work,
             clock_ms,
-            KnownSettings(lambda: metadata.image, lambda: config.current).of,
+            settings.KnownSettings(lambda: metadata.image, lambda: config.current).of,
             letters.write,
             config.current.get_int("group.share.max.share.sessions"),
             counts,

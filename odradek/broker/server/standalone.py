@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
 from odradek.storage.directory.log_directories import LogDirectories
@@ -20,7 +21,7 @@ from ..metadata.controller.controller import Controller
 from ..metadata.controller.directories import assignment_records
 from ..metadata.controller.own_reports import OwnReports
 from ..metadata.controller.producer_ids import ProducerIds
-from ..metadata.image.image import Endpoint, Replica
+from ..metadata.image.image import BrokerState, Endpoint, Replica
 from ..metadata.image.local_replicas import LocalReplicas
 from ..metadata.publisher.service import MetadataService
 from ..network.listening import BindError, BoundListener
@@ -28,6 +29,10 @@ from ..replicas.directories.identity import format_new, identify
 from .advertising import endpoints as endpoints_of
 from .random_ids import random_uuid
 from .role import ControlledBy, Role
+
+with lazy_imports:
+    from ..api import loggers
+    from ..metrics import controller_metrics
 
 if TYPE_CHECKING:
     from ..metrics.pieces import MetricsSource
@@ -138,10 +143,10 @@ class Standalone(Role):
     def metrics(self) -> "Sequence[MetricsSource]":
         """The metrics of the broker's state, which is RUNNING from the first metrics to the last, and of the
         controller."""
-        from ..metadata.image.image import BrokerState  # only with metrics
-        from ..metrics.controller_metrics import BrokerStateMetric, ControllerMetrics
-
-        return [BrokerStateMetric(lambda: BrokerState.RUNNING), ControllerMetrics(lambda: self._metadata.image)]
+        return [
+            controller_metrics.BrokerStateMetric(lambda: BrokerState.RUNNING),
+            controller_metrics.ControllerMetrics(lambda: self._metadata.image),
+        ]
 
     async def close(self, now_ms: int) -> None:
         """Writes the records of a stop."""
@@ -149,6 +154,4 @@ class Standalone(Role):
 
 
 def _has_logger(name: str) -> bool:
-    from ..api.loggers import has_logger  # only for requests that change levels
-
-    return has_logger(name)
+    return loggers.has_logger(name)

@@ -6,11 +6,15 @@ Shell. Never does: deciding which token has expired. Source: ``QuorumController.
 import logging
 from collections.abc import Callable
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.structure import Message
 
 from ..timers.loop_timers import LoopTimers
 from .broker import Broker
+
+with lazy_imports:
+    from ..metadata.controller import delegation_tokens
 
 logger = logging.getLogger(__name__)
 
@@ -24,13 +28,11 @@ def remove_expired_tokens(broker: Broker, timers: LoopTimers, clock_ms: Callable
     """
     if broker.token_hmacs is None or broker.is_cluster_member:
         return
-    from ..metadata.controller.delegation_tokens import expired_tokens
-
     metadata = broker.own_metadata
     interval_ms = broker.static_config.get_int(INTERVAL_KEY)
 
     def expired() -> list[Message]:
-        found = expired_tokens(metadata.image, clock_ms())
+        found = delegation_tokens.expired_tokens(metadata.image, clock_ms())
         if found:
             logger.info("removing %d expired delegation tokens", len(found))
         return found

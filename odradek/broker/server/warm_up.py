@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from importlib import import_module
 
+from odradek.protocol.common.lazy_imports import execute
 from odradek.storage.files.disk_errors import NO_DESCRIPTOR, lacks_descriptors
 
 from ..timers.timers import Timer
@@ -43,7 +44,7 @@ class WarmUp:
             self._finished()
             return
         try:
-            import_module(self._next)
+            execute(import_module(self._next))
         except (ImportError, OSError) as error:
             if _lacks_descriptors(error):
                 logger.info("importing modules later, because no file descriptor is left: %s", error)

@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 
@@ -25,6 +26,9 @@ from ..timers.loop_timers import LoopTimers
 from .live import LiveSharePartition, WriteLetters
 from .sessions import SessionKey, ShareSession, ShareSessions, TopicIdPartition
 from .settings import ShareSettings
+
+with lazy_imports:
+    from ..metrics import share_metrics
 
 if TYPE_CHECKING:
     from ..metrics.share_metrics import SharePartitionSeen, ShareSources
@@ -157,15 +161,16 @@ class SharePartitions:
 
     def sources(self) -> "ShareSources":
         """What the metrics show."""
-        from ..metrics.share_metrics import SharePartitionSeen, ShareSources  # only with metrics
 
         def in_flight() -> "Iterator[SharePartitionSeen]":
             for key, share in list(self._shares.items()):
                 core = share.core
                 topic, batches = share.partition.topic, len(core.window.batches)
-                yield SharePartitionSeen(key.group_id, topic, key.partition, core.in_flight, batches)
+                yield share_metrics.SharePartitionSeen(key.group_id, topic, key.partition, core.in_flight, batches)
 
-        return ShareSources(self.counts, self.sessions.__len__, lambda: self.sessions.partitions, in_flight)
+        return share_metrics.ShareSources(
+            self.counts, self.sessions.__len__, lambda: self.sessions.partitions, in_flight
+        )
 
     # --- sessions
 

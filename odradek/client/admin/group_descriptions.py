@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..types import TopicPartition
+
+with lazy_imports:
+    from ..group import classic_protocol
 
 if TYPE_CHECKING:
     from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
@@ -80,8 +85,6 @@ def classic_description(
 
     Raises ProtocolError if an assignment is malformed.
     """
-    from ..group.classic_protocol import decode_assignment  # at the top this import would add 15 ms to list_groups
-
     is_consumer = group.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
     members = [
         MemberDescription(
@@ -89,7 +92,7 @@ def classic_description(
             member.group_instance_id,
             member.client_id,
             member.client_host,
-            tuple(decode_assignment(member.member_assignment)) if is_consumer else (),
+            tuple(classic_protocol.decode_assignment(member.member_assignment)) if is_consumer else (),
         )
         for member in group.members
     ]

@@ -7,6 +7,7 @@ the consumer protocol (KIP-848) are described by ConsumerGroupDescribe, all othe
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import (
     DeleteGroupsRequest,
@@ -36,6 +37,9 @@ from .group_descriptions import (
     consumer_description,
 )
 from .results import all_or_raise
+
+with lazy_imports:
+    from odradek.protocol.messages import consumer_groups
 
 __all__ = ["GroupAdmin", "GroupDescription", "GroupListing", "MemberDescription"]
 
@@ -94,14 +98,9 @@ class GroupAdmin(AdminBase):
         self, connection: BrokerConnection, group_ids: Sequence[str]
     ) -> dict[str, GroupDescription | KafkaError]:
         """Describes those of the groups that use the consumer protocol, and leaves the others out of the result."""
-        from odradek.protocol.messages.consumer_groups import (
-            ConsumerGroupDescribeRequest,
-            ConsumerGroupDescribeResponse,
-        )
-
-        request = ConsumerGroupDescribeRequest(group_ids=list(group_ids))
+        request = consumer_groups.ConsumerGroupDescribeRequest(group_ids=list(group_ids))
         try:
-            response = await connection.call(request, ConsumerGroupDescribeResponse)
+            response = await connection.call(request, consumer_groups.ConsumerGroupDescribeResponse)
         except UnsupportedVersionError:
             return {}
         node_id = self._node_of(connection)

@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 
@@ -25,6 +26,9 @@ from ..errors import (
 )
 from .connection import BrokerConnection, address_of, parse_address
 from .metadata import BrokerAddress, ClusterMetadata, TopicMetadata, topics_of
+
+with lazy_imports:
+    from ..security import secured
 
 if TYPE_CHECKING:
     from ..security.secured import ConnectionSecurity
@@ -364,6 +368,4 @@ class Cluster:
 
 def _secured(security: "ConnectionSecurity | Mapping[str, str]") -> "ConnectionSecurity | None":
     """Converts the properties. The import is here because most clients use no security."""
-    from ..security.secured import ConnectionSecurity, secured_of
-
-    return security if isinstance(security, ConnectionSecurity) else secured_of(security)
+    return security if isinstance(security, secured.ConnectionSecurity) else secured.secured_of(security)

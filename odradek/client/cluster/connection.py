@@ -15,6 +15,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import LoginRefusedError
 from odradek.protocol.exchange.exchange import Exchange, NoCommonVersionError, ResponseLimits
 from odradek.protocol.framing.frames import SIZE, Frames, describe_size
@@ -27,6 +28,11 @@ from ..errors import (
     RequestTimedOutError,
     UnsupportedVersionError,
 )
+
+with lazy_imports:
+    import ssl
+
+    from ..security import tls as security_tls
 
 if TYPE_CHECKING:
     from ..security.login import Logins
@@ -308,12 +314,8 @@ class BrokerConnection(asyncio.BufferedProtocol):
 
 def _tls_error(address: str, error: OSError) -> ClientError:
     """The error for a failed TLS connection: AuthenticationError for TLS itself, otherwise BrokerConnectionError."""
-    import ssl
-
-    from ..security.tls import tls_failure
-
     if isinstance(error, ssl.SSLError):
-        return AuthenticationError(f"TLS with {address} failed: {tls_failure(error)}")
+        return AuthenticationError(f"TLS with {address} failed: {security_tls.tls_failure(error)}")
     hint = "; does it have a TLS listener there?" if isinstance(error, ConnectionError) and not error.errno else ""
     return BrokerConnectionError(f"cannot connect to {address} with TLS: {_reason(error)}{hint}")
 

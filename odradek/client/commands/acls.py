@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from odradek.protocol.common.command_options import takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..admin.acl_types import EVERY_ACL, AclBinding, AclEntry, ResourcePattern
 from .acl_options import (
@@ -24,6 +25,9 @@ from .kafka_command import KafkaCommand
 from .node_options import ask
 from .output import print_json
 from .running import CommandError, main
+
+with lazy_imports:
+    from ..admin import acls as admin_acls
 
 if TYPE_CHECKING:
     from ..admin.acls import AclAdmin
@@ -59,10 +63,8 @@ def command(options: AclOptions) -> int:
     return ask(options.nodes, options.timeout_ms, _acl_admin, work)
 
 
-def _acl_admin() -> type[AclAdmin]:
-    from ..admin.acls import AclAdmin
-
-    return AclAdmin
+def _acl_admin() -> type[admin_acls.AclAdmin]:
+    return admin_acls.AclAdmin
 
 
 async def add_acls(admin: AclAdmin, acls: AclsByResource, *, as_json: bool) -> None:

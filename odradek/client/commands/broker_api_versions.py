@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import included, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from .command_config import ConnectionOptions
 from .kafka_command import KafkaCommand
 from .running import main, run, timeout_option
+
+with lazy_imports:
+    from odradek.protocol.messages import apis
+
+    from .. import errors
+    from ..admin import nodes
 
 if TYPE_CHECKING:
     from ..admin.nodes import NodeAdmin
@@ -35,9 +42,7 @@ def command(options: BrokerApiVersionsOptions) -> int:
     """Prints the versions of each broker."""
 
     async def work() -> int | None:
-        from ..admin.nodes import NodeAdmin
-
-        async with options.connection.admin(NodeAdmin, options.timeout_ms) as admin:
+        async with options.connection.admin(nodes.NodeAdmin, options.timeout_ms) as admin:
             return await print_versions(admin)
 
     return run(work)
@@ -45,13 +50,11 @@ def command(options: BrokerApiVersionsOptions) -> int:
 
 async def print_versions(admin: NodeAdmin) -> int:
     """Prints one block for each broker, or controller, by id; its error if it does not answer."""
-    from ..errors import ClientError
-
     for broker in sorted((await admin.describe_cluster()).brokers):
         name = f"{broker.host}:{broker.port} (id: {broker.node_id} rack: {broker.rack or 'null'} isFenced: false)"
         try:
             versions = await admin.api_versions(broker.node_id)
-        except ClientError as error:
+        except errors.ClientError as error:
             click.echo(f"{name} -> ERROR: {error}")
             continue
         click.echo(f"{name} -> {versions_text(versions)}")
@@ -60,22 +63,18 @@ async def print_versions(admin: NodeAdmin) -> int:
 
 def versions_text(versions: dict[int, tuple[int, int]]) -> str:
     """The APIs by key: the versions that the broker serves, and the highest one that this client can use."""
-    from odradek.protocol.messages.apis import APIS
-
     lines = {key: _announced(key, low, high) for key, (low, high) in versions.items()}
-    for key, (name, _, _, listeners, _) in APIS.items():
+    for key, (name, _, _, listeners, _) in apis.APIS.items():
         if "broker" in listeners:
             lines.setdefault(key, f"{name}({key}): UNSUPPORTED")
     return "(\n\t" + ",\n\t".join(lines[key] for key in sorted(lines)) + "\n)"
 
 
 def _announced(key: int, low: int, high: int) -> str:
-    from odradek.protocol.messages.apis import APIS
-
     served = str(low) if low == high else f"{low} to {high}"
-    if key not in APIS:
+    if key not in apis.APIS:
         return f"UNKNOWN({key}): {served}"
-    name, (our_low, our_high), *_ = APIS[key]
+    name, (our_low, our_high), *_ = apis.APIS[key]
     usable = f"usable: {min(our_high, high)}"
     if our_high < low:
         usable = "unusable: node too new"

@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from .java_errors import java_error
 from .output import print_json
 from .running import CommandError
 
+with lazy_imports:
+    from odradek.protocol.show import message_documents
+
+    from .. import errors as client_errors
+    from ..admin import client_quotas, scram_users
+
 if TYPE_CHECKING:
-    from ..admin.client_quotas import ClientQuotaAdmin, QuotaFilter
+    from ..admin.client_quotas import ClientQuotaAdmin
     from ..admin.scram_users import ScramUpsertion, ScramUserAdmin
 
 USERS, CLIENTS, IPS = "users", "clients", "ips"
@@ -127,24 +135,20 @@ async def alter_quotas(admin: ClientQuotaAdmin, changes: Changes) -> None:
     await admin.alter_client_quotas(entity, set_quotas=set_quotas, delete_quotas=changes.to_delete)
 
 
-def upsertions_of(changes: Changes) -> list[ScramUpsertion]:
+def upsertions_of(changes: Changes) -> list[scram_users.ScramUpsertion]:
     """The credentials to create or replace. Raises UsageError."""
-    from ..admin.scram_users import ScramUpsertion
-
     [(_, user)] = changes.entity
     made = []
     for key, text in changes.to_set.items():
         iterations, password = credential(key, text)
-        made.append(ScramUpsertion(user or "", key, password, iterations))
+        made.append(scram_users.ScramUpsertion(user or "", key, password, iterations))
     return made
 
 
 async def alter_credentials(admin: ScramUserAdmin, changes: Changes, upsertions: list[ScramUpsertion]) -> None:
     """Changes SCRAM credentials of one user."""
-    from ..admin.scram_users import ScramDeletion
-
     [(_, user)] = changes.entity
-    deletions = [ScramDeletion(user or "", key) for key in changes.to_delete]
+    deletions = [scram_users.ScramDeletion(user or "", key) for key in changes.to_delete]
     await admin.alter_user_scram_credentials(upsertions, deletions)
 
 
@@ -161,12 +165,13 @@ def print_altered(changes: Changes, *, as_json: bool) -> None:
         click.echo(f"Completed updating default config for {kind} in the cluster.")
 
 
-def filters_of(entity: tuple[ClientEntity, ...]) -> list[QuotaFilter]:
+def filters_of(entity: tuple[ClientEntity, ...]) -> list[client_quotas.QuotaFilter]:
     """The filter that finds the entity, or all entities of its types."""
-    from ..admin.client_quotas import ANY, DEFAULT, EXACT, QuotaFilter
-
-    match = {None: ANY, "": DEFAULT}
-    return [QuotaFilter(KINDS[part.type], match.get(part.name, EXACT), part.name) for part in entity]
+    match = {None: client_quotas.ANY, "": client_quotas.DEFAULT}
+    return [
+        client_quotas.QuotaFilter(KINDS[part.type], match.get(part.name, client_quotas.EXACT), part.name)
+        for part in entity
+    ]
 
 
 def with_credentials(entity: tuple[ClientEntity, ...]) -> bool:
@@ -179,15 +184,15 @@ async def describe_clients(
 ) -> None:
     """``--describe``: prints the quotas, then the SCRAM credentials if ``users`` is given."""
     found = await quotas.describe_client_quotas(filters_of(entity), strict=True)
-    from odradek.protocol.show.message_documents import java_double  # reads the table of messages
-
     document: dict[str, object] = {
         "quotas": [{"entity": described.entity, "configs": described.values} for described in found]
     }
     if not as_json:
         for described in found:
             names = [_shown(kind, described.entity[kind]) for kind in SHOWN if kind in described.entity]
-            values = ", ".join(f"{key}={java_double(value)}" for key, value in described.values.items())
+            values = ", ".join(
+                f"{key}={message_documents.java_double(value)}" for key, value in described.values.items()
+            )
             click.echo(f"Quota configs for {', '.join(names)} are {values}")
     if users is not None:
         document["scramCredentials"] = await _describe_credentials(users, entity[0].name, as_json=as_json)
@@ -196,12 +201,10 @@ async def describe_clients(
 
 
 async def _describe_credentials(users: ScramUserAdmin, name: str | None, *, as_json: bool) -> dict[str, object]:
-    from ..errors import AdminError
-
     errors = {}
     try:
         described = await users.describe_user_scram_credentials(None if name is None else [name])
-    except AdminError as error:
+    except client_errors.AdminError as error:
         described, errors = dict(error.results), error.errors
     document: dict[str, object] = {}
     for user, credentials in described.items():

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from .command_config import ConnectionOptions
 from .kafka_command import KafkaCommand
 from .running import exactly_one, main, run, timeout_option
+
+with lazy_imports:
+    import secrets
+
+    from ..admin import configs
 
 if TYPE_CHECKING:
     from ..admin.configs import ConfigAdmin
@@ -66,9 +72,7 @@ def command(options: ClientMetricsOptions) -> int:
     changes = changed_configs(options.interval, options.match, options.metrics)
 
     async def work() -> None:
-        from ..admin.configs import ConfigAdmin
-
-        async with options.connection.admin(ConfigAdmin, options.timeout_ms) as admin:
+        async with options.connection.admin(configs.ConfigAdmin, options.timeout_ms) as admin:
             if action == "list":
                 for listed in await admin.list_config_resources(CLIENT_METRICS):
                     click.echo(listed)
@@ -104,8 +108,6 @@ def changed_configs(interval: str | None, match: tuple[str, ...], metrics: tuple
 
 def random_name() -> str:
     """A random id as Kafka writes it: 22 letters of URL-safe base64, not beginning with ``-``."""
-    import secrets
-
     while True:
         name = secrets.token_urlsafe(16)
         if not name.startswith("-"):

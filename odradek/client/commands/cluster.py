@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from .abbreviations import AbbreviatedGroup
 from .command_config import FILE_PATH, command_config_option
 from .node_options import NodeOptions, ask, given_options, keep_options
 from .running import main, timeout_option
+
+with lazy_imports:
+    from odradek.protocol import errors as protocol_errors
+
+    from .. import errors as client_errors
+    from ..admin import nodes as admin_nodes
+    from . import broker_api_versions
 
 if TYPE_CHECKING:
     from ..admin.nodes import NodeAdmin
@@ -49,10 +57,8 @@ def old_config_option() -> Any:
     return option("--config", type=FILE_PATH, expose_value=False, callback=_old_config, hidden=True)
 
 
-def _node_admin() -> type[NodeAdmin]:
-    from ..admin.nodes import NodeAdmin
-
-    return NodeAdmin
+def _node_admin() -> type[admin_nodes.NodeAdmin]:
+    return admin_nodes.NodeAdmin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,17 +126,13 @@ def unregister_controller(options: UnregisterControllerOptions) -> int:
 
 async def _unregistered(kind: str, node_id: int, unregister_node: Callable[[int], Awaitable[None]]) -> None:
     """Unregisters a node, and prints that this is done or that the cluster cannot do it. Raises KafkaError."""
-    from odradek.protocol.errors import ErrorCode, KafkaError
-
-    from ..errors import UnsupportedVersionError
-
     unsupported = f"The target cluster does not support the {kind} unregistration API."
     try:
         await unregister_node(node_id)
-    except UnsupportedVersionError:
+    except client_errors.UnsupportedVersionError:
         click.echo(unsupported)
-    except KafkaError as error:
-        if error.error_code != ErrorCode.UNSUPPORTED_VERSION:
+    except protocol_errors.KafkaError as error:
+        if error.error_code != protocol_errors.ErrorCode.UNSUPPORTED_VERSION:
             raise
         click.echo(unsupported)
     else:
@@ -177,9 +179,7 @@ async def print_endpoints(admin: NodeAdmin, of_controllers: bool, include_fenced
 @takes(ActionOptions)
 def api_versions(options: ActionOptions) -> int:
     """``api-versions``: prints what ``broker-api-versions`` does, also of controllers. Returns the exit code."""
-    from .broker_api_versions import print_versions
-
-    return ask(options.nodes, options.timeout_ms, _node_admin, print_versions)
+    return ask(options.nodes, options.timeout_ms, _node_admin, broker_api_versions.print_versions)
 
 
 def cluster(arguments: list[str]) -> int:

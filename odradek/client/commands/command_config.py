@@ -17,9 +17,15 @@ import click
 from click.core import ParameterSource
 
 from odradek.protocol.common.command_options import option, repeated
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.java.properties import decode_properties, parse_properties
 
 from .running import CommandError, bootstrap_option, key_values
+
+with lazy_imports:
+    from .. import errors
+    from ..security import secured as security_secured
+    from ..security import settings as settings_module
 
 if TYPE_CHECKING:
     from ..security.secured import ConnectionSecurity
@@ -347,14 +353,10 @@ def security_settings(given: dict[str, GivenSetting]) -> ConnectionSecurity | No
     """
     if not any(key.startswith(("security.", "ssl.", "sasl.")) for key in given):
         return None
-    from ..errors import ConfigurationError
-    from ..security.secured import secured_of
-    from ..security.settings import KEYS
-
-    mine = {key: given.pop(key) for key in [key for key in given if key in KEYS]}
+    mine = {key: given.pop(key) for key in [key for key in given if key in settings_module.KEYS]}
     try:
-        return secured_of({key: setting.text for key, setting in mine.items()})
-    except ConfigurationError as error:
+        return security_secured.secured_of({key: setting.text for key, setting in mine.items()})
+    except errors.ConfigurationError as error:
         named = [setting.where for key, setting in mine.items() if str(error).startswith(key)]
         where = named[0] if named else next(iter(mine.values())).source
         raise CommandError(f"{where}: {error}") from None

@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from odradek.protocol.common.command_options import either, flag, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 from .client_configs import (
@@ -34,6 +35,9 @@ from .command_config import admin_settings, command_config_option, command_prope
 from .kafka_command import KafkaCommand
 from .output import print_json
 from .running import CommandError, bootstrap_option, exactly_one, json_option, main, run, timeout_option
+
+with lazy_imports:
+    from ..admin import client_quotas, groups, scram_users, topic_configs
 
 if TYPE_CHECKING:
     from ..admin.configs import ConfigEntry
@@ -185,10 +189,8 @@ def command(options: ConfigOptions) -> int:
         )
 
     async def work() -> None:
-        from ..admin.topic_configs import TopicConfigAdmin
-
         at = {"bootstrap_controllers": options.bootstrap_controller, **settings._asdict()}
-        async with TopicConfigAdmin(options.bootstrap_server, **at) as admin:
+        async with topic_configs.TopicConfigAdmin(options.bootstrap_server, **at) as admin:
             if action == "describe":
                 await describe_configs(admin, entity, all_configs=options.all_, as_json=options.as_json)
             else:
@@ -214,18 +216,14 @@ async def ask_about_clients(
     bootstrap_server: str, settings: AdminSettings, action: str, changes: Changes, *, as_json: bool
 ) -> None:
     """Describes or changes users, clients or IP addresses. Imports the SCRAM calls only if they are needed."""
-    from ..admin.client_quotas import ClientQuotaAdmin
-
     upsertions = []
     if action == "alter":
         check_changes(changes)
         upsertions = upsertions_of(changes) if changes.of_scram else []
-    async with ClientQuotaAdmin(bootstrap_server, **settings._asdict()) as admin:
+    async with client_quotas.ClientQuotaAdmin(bootstrap_server, **settings._asdict()) as admin:
         users = None
         if changes.of_scram if action == "alter" else with_credentials(changes.entity):
-            from ..admin.scram_users import ScramUserAdmin
-
-            users = ScramUserAdmin.beside(admin)
+            users = scram_users.ScramUserAdmin.beside(admin)
         if action == "describe":
             await describe_clients(admin, users, changes.entity, as_json=as_json)
             return
@@ -351,9 +349,7 @@ async def entity_names(admin: TopicConfigAdmin, entity_type: str) -> list[str]:
     if entity_type in NAMED_BY_CONFIGS:
         names = set(await admin.list_config_resources(entity_type))
         if entity_type == "group":
-            from ..admin.groups import GroupAdmin
-
-            names.update(group.group_id for group in await GroupAdmin.beside(admin).list_groups())
+            names.update(group.group_id for group in await groups.GroupAdmin.beside(admin).list_groups())
         return sorted(names)
     brokers = [str(broker.node_id) for broker in (await admin.describe_cluster()).brokers]
     return [*brokers, ""] if entity_type == "broker" else brokers

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from odradek.protocol.common.command_options import takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..types import ConsumerRecord, TopicPartition
 from .command_config import (
@@ -36,6 +37,12 @@ from .running import (
     run,
 )
 from .topic_partitions import INTERNAL_TOPICS
+
+with lazy_imports:
+    import asyncio
+
+    from ..consumer import consumer as consumer_module
+    from . import share_consume
 
 if TYPE_CHECKING:
     from ..consumer.consumer import Consumer
@@ -85,12 +92,10 @@ def command(options: ConsumeOptions) -> int:
 
 
 def _read_as_share_group(options: ConsumeOptions, formatter: Formatter) -> int:
-    from .share_consume import share_consume_until_done
-
     given = client_settings(SHARE_CONSUMER, options.command_config, options.command_properties)
     group_id = the_group(given, options.group) or SHARE_GROUP
     settings = {"client_id": SHARE_GROUP, **given, "group_id": group_id}
-    return run(lambda: share_consume_until_done(settings, options, formatter))
+    return run(lambda: share_consume.share_consume_until_done(settings, options, formatter))
 
 
 def _read(options: ConsumeOptions, formatter: Formatter) -> int:
@@ -184,11 +189,7 @@ def the_group(given: Mapping[str, Any], group: str | None) -> str | None:
 
 async def consume_until_done(settings: Mapping[str, Any], options: ConsumeOptions, formatter: Formatter) -> int:
     """Reads and prints records, then prints their number. ``settings``: the consumer's other arguments."""
-    import asyncio
-
-    from ..consumer.consumer import Consumer
-
-    consumer = Consumer(bootstrap_servers=options.bootstrap_server, **settings)
+    consumer = consumer_module.Consumer(bootstrap_servers=options.bootstrap_server, **settings)
     printed = 0
     try:
         await consumer.start([] if options.topic is None else [options.topic])

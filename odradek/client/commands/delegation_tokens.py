@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from .command_config import ConnectionOptions
 from .kafka_command import KafkaCommand
 from .output import print_json
 from .running import exactly_one, json_option, main, run, timeout_option
+
+with lazy_imports:
+    from ..admin import delegation_tokens as admin_delegation_tokens
 
 if TYPE_CHECKING:
     from ..admin.delegation_tokens import DelegationTokenAdmin, IssuedToken
@@ -104,9 +108,7 @@ def command(options: DelegationTokenOptions) -> int:
     hmac = hmac_of(options.hmac) if options.hmac is not None else b""
 
     async def work() -> None:
-        from ..admin.delegation_tokens import DelegationTokenAdmin
-
-        async with options.connection.admin(DelegationTokenAdmin, options.timeout_ms) as admin:
+        async with options.connection.admin(admin_delegation_tokens.DelegationTokenAdmin, options.timeout_ms) as admin:
             if action == "create":
                 await create(admin, options)
             elif action == "describe":

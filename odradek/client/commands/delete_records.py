@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from odradek.protocol.common.command_options import included, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 
 from ..types import TopicPartition
@@ -16,6 +17,11 @@ from .java_errors import java_error
 from .kafka_command import KafkaCommand
 from .partition_json import field, parse_json, partition_of, repeated
 from .running import CommandError, main, run, timeout_option
+
+with lazy_imports:
+    import asyncio
+
+    from ..admin import records
 
 if TYPE_CHECKING:
     from ..admin.records import RecordAdmin
@@ -48,9 +54,7 @@ def command(options: DeleteRecordsOptions) -> int:
     offsets = parse_offsets(options.offset_json_file.read())
 
     async def work() -> int | None:
-        from ..admin.records import RecordAdmin
-
-        async with options.connection.admin(RecordAdmin, options.timeout_ms) as admin:
+        async with options.connection.admin(records.RecordAdmin, options.timeout_ms) as admin:
             return await delete(admin, offsets)
 
     return run(work)
@@ -73,8 +77,6 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
 
 async def delete(admin: RecordAdmin, offsets: dict[TopicPartition, int]) -> int:
     """Sends one request for each partition, so that a partition without a leader does not affect the others."""
-    import asyncio
-
     click.echo("Executing records delete operation")
     results = await asyncio.gather(*(_delete_in(admin, partition, offset) for partition, offset in offsets.items()))
     click.echo("Records delete operation completed:")

@@ -8,6 +8,11 @@ import struct
 import uuid
 from collections.abc import Callable
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    from odradek.protocol.show import message_documents
+
 Deserializer = Callable[[bytes], bytes]
 PRINTABLE = range(0x20, 0x7F)
 
@@ -55,11 +60,7 @@ def _float(data: bytes) -> bytes:
 
 
 def _java_text(number: float) -> bytes:
-    from odradek.protocol.show.message_documents import (
-        java_double,  # reads the table of messages, which few commands need
-    )
-
-    return java_double(number).encode()
+    return message_documents.java_double(number).encode()
 
 
 def _boolean(data: bytes) -> bytes:

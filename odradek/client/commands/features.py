@@ -11,10 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from .abbreviations import AbbreviatedGroup
 from .node_options import NodeOptions, ask, keep_options
 from .running import CommandError, key_values, main, timeout_option
+
+with lazy_imports:
+    from odradek.protocol import errors as protocol_errors
+    from odradek.protocol.apis import metadata_versions
+
+    from .. import errors as client_errors
+    from ..admin import features as admin_features
+    from . import java_errors
 
 if TYPE_CHECKING:
     from ..admin.features import FeatureAdmin, FeatureDescription
@@ -33,10 +42,8 @@ def command(options: NodeOptions) -> None:
     keep_options(options)
 
 
-def _feature_admin() -> type[FeatureAdmin]:
-    from ..admin.features import FeatureAdmin
-
-    return FeatureAdmin
+def _feature_admin() -> type[admin_features.FeatureAdmin]:
+    return admin_features.FeatureAdmin
 
 
 def unsafe_option() -> Any:
@@ -74,11 +81,9 @@ def describe(options: DescribeFeaturesOptions) -> int:
 
 def level_text(feature: str, level: int) -> str:
     """The text of a level: the number, or for metadata.version the name of its release."""
-    from odradek.protocol.apis.metadata_versions import LEVELS, METADATA_VERSION, level_name
-
-    if feature != METADATA_VERSION:
+    if feature != metadata_versions.METADATA_VERSION:
         return str(level)
-    return level_name(level) if level in LEVELS.values() else f"UNKNOWN {level}"
+    return metadata_versions.level_name(level) if level in metadata_versions.LEVELS.values() else f"UNKNOWN {level}"
 
 
 def print_features(described: FeatureDescription) -> None:
@@ -185,14 +190,12 @@ def wanted_levels(options: LevelOptions, *, leaves_out_zero: bool) -> dict[str, 
 
     ``leaves_out_zero``: without the features of the release that are at level 0.
     """
-    from odradek.protocol.apis.metadata_versions import METADATA_VERSION
-
     if options.release_version is not None:
         return levels_of_release(options.release_version, options, leaves_out_zero=leaves_out_zero)
     pairs = []
     if options.metadata is not None:
         click.echo(" `metadata` flag is deprecated and may be removed in a future release.")
-        pairs.append((METADATA_VERSION, _release_level(options.metadata)))
+        pairs.append((metadata_versions.METADATA_VERSION, _release_level(options.metadata)))
     pairs += [named_level(text) for text in options.features]
     _refuse_repeated([name for name, _ in pairs])
     return dict(pairs)
@@ -212,24 +215,20 @@ def named_level(text: str) -> tuple[str, int]:
 
 def levels_of_release(release: str, options: LevelOptions, *, leaves_out_zero: bool) -> dict[str, int]:
     """Feature -> level of a release. ``leaves_out_zero``: without features at level 0. Raises CommandError."""
-    from odradek.protocol.apis.metadata_versions import METADATA_VERSION, default_levels
-
     if options.metadata is not None or options.features:
         raise CommandError("Can not specify `release-version` with other feature flags.")
     level = _release_level(release)
     levels = {
         name: feature_level
-        for name, feature_level in default_levels(level).items()
+        for name, feature_level in metadata_versions.default_levels(level).items()
         if feature_level or not leaves_out_zero
     }
-    return {METADATA_VERSION: level, **levels}
+    return {metadata_versions.METADATA_VERSION: level, **levels}
 
 
 def _release_level(release: str) -> int:
-    from odradek.protocol.apis.metadata_versions import release_level
-
     try:
-        return release_level(release)
+        return metadata_versions.release_level(release)
     except ValueError as error:
         raise CommandError(str(error)) from None
 
@@ -247,12 +246,10 @@ class VersionMappingOptions:
 @takes(VersionMappingOptions)
 def version_mapping(options: VersionMappingOptions) -> int:
     """``version-mapping``, without a connection."""
-    from odradek.protocol.apis.metadata_versions import LEVELS, METADATA_VERSION, default_levels
-
-    release = options.release_version or list(LEVELS)[-1]
+    release = options.release_version or list(metadata_versions.LEVELS)[-1]
     level = _release_level(release)
-    click.echo(f"{METADATA_VERSION}={level} ({release})")
-    for name, feature_level in default_levels(level).items():
+    click.echo(f"{metadata_versions.METADATA_VERSION}={level} ({release})")
+    for name, feature_level in metadata_versions.default_levels(level).items():
         click.echo(f"{name}={feature_level}")
     return 0
 
@@ -278,21 +275,20 @@ def feature_dependencies(options: FeatureDependenciesOptions) -> int:
 
 def dependency_lines(name: str, level: int) -> list[str]:
     """The lines for one level: the features that it requires. Raises CommandError if the level does not exist."""
-    from odradek.protocol.apis.metadata_versions import FEATURE_LEVELS, LEVELS, METADATA_VERSION
-
-    if name == METADATA_VERSION:
-        if level not in LEVELS.values():
+    if name == metadata_versions.METADATA_VERSION:
+        if level not in metadata_versions.LEVELS.values():
             raise CommandError(f"Unknown {name} {level}")
         return [f"{name}={level} ({level_text(name, level)}) has no dependencies."]
-    if name not in FEATURE_LEVELS:
+    if name not in metadata_versions.FEATURE_LEVELS:
         raise CommandError(f"Unknown feature: {name}")
-    levels = FEATURE_LEVELS[name]
+    levels = metadata_versions.FEATURE_LEVELS[name]
     if not 0 <= level < len(levels):
         raise CommandError(f"No feature:{name} with feature level {level}")
     if not levels[level].needs:
         return [f"{name}={level} has no dependencies."]
     needed = [
-        f"    {feature}={low}" + (f" ({level_text(feature, low)})" if feature == METADATA_VERSION else "")
+        f"    {feature}={low}"
+        + (f" ({level_text(feature, low)})" if feature == metadata_versions.METADATA_VERSION else "")
         for feature, low in levels[level].needs.items()
     ]
     return [f"{name}={level} requires:", *needed]
@@ -311,25 +307,21 @@ def change(change: FeatureChange, levels: dict[str, int], nodes: NodeOptions, ti
 
 async def change_levels(admin: FeatureAdmin, change: FeatureChange, levels: dict[str, int]) -> int:
     """Changes the levels and prints each outcome. Raises CommandError if any change failed."""
-    from odradek.protocol.errors import ErrorCode
-
-    from ..admin.features import FeatureResult, UpgradeType
-    from ..errors import UnsupportedVersionError
-    from .java_errors import java_message
-
-    kind = UpgradeType.UNSAFE_DOWNGRADE if change.unsafe else UpgradeType.SAFE_DOWNGRADE
+    kind = admin_features.UpgradeType.UNSAFE_DOWNGRADE if change.unsafe else admin_features.UpgradeType.SAFE_DOWNGRADE
     if change.action == "upgrade":
-        kind = UpgradeType.UPGRADE
+        kind = admin_features.UpgradeType.UPGRADE
     try:
         results = await admin.update_features(levels, kind, validate_only=change.dry_run)
-    except UnsupportedVersionError:
-        refused = FeatureResult(ErrorCode.UNSUPPORTED_VERSION, "The node does not support UPDATE_FEATURES")
+    except client_errors.UnsupportedVersionError:
+        refused = admin_features.FeatureResult(
+            protocol_errors.ErrorCode.UNSUPPORTED_VERSION, "The node does not support UPDATE_FEATURES"
+        )
         results = dict.fromkeys(levels, refused)
     for name, (code, message) in sorted(results.items()):
         to_level = "" if change.action == "disable" else f" to {levels[name]}"
         if code:
             not_done = "Can not" if change.dry_run else "Could not"
-            click.echo(f"{not_done} {change.action} {name}{to_level}. {java_message(code, message)}")
+            click.echo(f"{not_done} {change.action} {name}{to_level}. {java_errors.java_message(code, message)}")
         else:
             # Kafka's tool prints "upgraded", "downgraded" and "disabled": each is the action with a d.
             click.echo(f"{name} {'can be' if change.dry_run else 'was'} {change.action}d{to_level}.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 
 from ..types import TopicPartition
@@ -24,6 +25,9 @@ from .running import (
     topic_pattern,
 )
 from .topic_partitions import INTERNAL_TOPICS
+
+with lazy_imports:
+    from ..admin import topic_records
 
 if TYPE_CHECKING:
     from ..admin.topic_records import TopicRecordAdmin
@@ -134,9 +138,7 @@ def command(options: GetOffsetsOptions) -> int:
     timestamp = parse_time(options.time_)
 
     async def work() -> int | None:
-        from ..admin.topic_records import TopicRecordAdmin
-
-        async with options.connection.admin(TopicRecordAdmin, options.timeout_ms) as admin:
+        async with options.connection.admin(topic_records.TopicRecordAdmin, options.timeout_ms) as admin:
             return await print_offsets(admin, rules, timestamp, options.exclude_internal_topics, options.as_json)
 
     return run(work)

@@ -14,11 +14,20 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..errors import ClientError, UnsupportedVersionError
 from .command_config import CONNECTION, AdminSettings, ConnectionOptions, client_settings
 from .output import print_json
 from .running import CommandError, json_option, main, run
+
+with lazy_imports:
+    import asyncio
+
+    from odradek.protocol import errors
+    from odradek.protocol.messages import log_dirs
+
+    from ..cluster import cluster as cluster_module
 
 if TYPE_CHECKING:
     from ..cluster.connection import BrokerConnection
@@ -49,8 +58,6 @@ def command(options: HealthOptions) -> int:
     settings = AdminSettings(client_id="odradek-health")._replace(**given)
 
     async def work() -> int | None:
-        import asyncio
-
         loop = asyncio.get_running_loop()
         deadline = loop.time() + options.wait_ms / 1000
         while True:
@@ -77,17 +84,15 @@ async def check(
 ) -> tuple[str | None, list[int]]:
     """Returns the cluster's id and the ids of its live brokers. Raises ClientError, CommandError if none is alive or if
     the broker that answers takes no records."""
-    import asyncio
-
-    from ..cluster.cluster import Cluster, ClusterTimes
-
-    times = ClusterTimes(
+    times = cluster_module.ClusterTimes(
         settings.request_timeout_ms,
         settings.connection_timeout_ms,
         settings.retry_backoff_ms,
         settings.retry_backoff_max_ms,
     )
-    cluster = Cluster(bootstrap_server, client_id=settings.client_id, times=times, security=settings.security)
+    cluster = cluster_module.Cluster(
+        bootstrap_server, client_id=settings.client_id, times=times, security=settings.security
+    )
     try:
         await cluster.start()
         if not cluster.metadata.brokers:
@@ -107,17 +112,14 @@ async def check_log_dirs(connection: BrokerConnection) -> None:
 
     A client that may not ask learns nothing, as from a broker before Kafka 1.0.
     """
-    from odradek.protocol.errors import error_name
-    from odradek.protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-
     try:
-        answer = await connection.call(DescribeLogDirsRequest(topics=[]), DescribeLogDirsResponse)
+        answer = await connection.call(log_dirs.DescribeLogDirsRequest(topics=[]), log_dirs.DescribeLogDirsResponse)
     except UnsupportedVersionError:
         return
     reasons = []
     for directory in answer.results:
         if directory.error_code:
-            reasons.append(f"{directory.log_dir}: {error_name(directory.error_code)}")
+            reasons.append(f"{directory.log_dir}: {errors.error_name(directory.error_code)}")
         elif directory.usable_bytes == 0:
             reasons.append(f"{directory.log_dir}: the disk is full")
         else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode
 
 from ..types import TopicPartition
@@ -16,6 +17,9 @@ from .java_errors import java_error
 from .kafka_command import KafkaCommand
 from .partition_json import field, parse_json, partition_of, repeated
 from .running import CommandError, main, run, timeout_option
+
+with lazy_imports:
+    from ..admin import elections
 
 if TYPE_CHECKING:
     from ..admin.elections import ElectionAdmin
@@ -77,9 +81,7 @@ def command(options: LeaderElectionOptions) -> int:
         )
 
     async def work() -> int | None:
-        from ..admin.elections import ElectionAdmin
-
-        async with connection.admin(ElectionAdmin, options.timeout_ms) as admin:
+        async with connection.admin(elections.ElectionAdmin, options.timeout_ms) as admin:
             return await elect(admin, options.election_type.upper(), partitions)
 
     return run(work)
@@ -99,9 +101,7 @@ def parse_partitions(text: str) -> list[TopicPartition]:
 
 async def elect(admin: ElectionAdmin, election_type: str, partitions: list[TopicPartition] | None) -> int:
     """Elects and prints the outcome of each partition. Raises CommandError if an election failed."""
-    from ..admin.elections import ElectionType
-
-    results = await admin.elect_leaders(ElectionType[election_type], partitions)
+    results = await admin.elect_leaders(elections.ElectionType[election_type], partitions)
     elected = [str(partition) for partition, result in results.items() if not result.error_code]
     not_needed = [
         str(partition) for partition, result in results.items() if result.error_code == ErrorCode.ELECTION_NOT_NEEDED

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from .command_config import ConnectionOptions
 from .java_errors import java_class
 from .kafka_command import KafkaCommand
 from .running import CommandError, main, run, timeout_option
+
+with lazy_imports:
+    from ..admin import log_dirs as admin_log_dirs
 
 if TYPE_CHECKING:
     from ..admin.log_dirs import LogDirAdmin, LogDirDescription
@@ -47,9 +51,7 @@ def command(options: LogDirsOptions) -> int:
         raise click.UsageError(f"--broker-list {options.broker_list}: must be numbers with commas") from None
 
     async def work() -> int | None:
-        from ..admin.log_dirs import LogDirAdmin
-
-        async with options.connection.admin(LogDirAdmin, options.timeout_ms) as admin:
+        async with options.connection.admin(admin_log_dirs.LogDirAdmin, options.timeout_ms) as admin:
             return await print_log_dirs(admin, topics, brokers)
 
     return run(work)

@@ -15,12 +15,17 @@ import sys
 from collections.abc import Mapping
 from typing import Protocol
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.names.transaction_states import transaction_state_name
 
 from ..types import TIMESTAMP_TYPE_NAMES, ConsumerRecord
 from .deserializers import DeserializationError
 from .record_format import RecordFormat
+
+with lazy_imports:
+    from odradek.protocol import codec, messages
+    from odradek.protocol.show import message_documents
 
 
 class Formatter(Protocol):
@@ -67,17 +72,14 @@ def _logged(record: ConsumerRecord, record_format: RecordFormat, delivery_count:
 
 def _internal(types: Mapping[int, str]) -> Formatter:
     """A formatter for the records of an internal topic: JSON without separators between records, as in Kafka."""
-    from odradek.protocol.codec import decode
-    from odradek.protocol.messages import message_class
-    from odradek.protocol.show.message_documents import document, kafka_json  # reads the whole table of messages
 
     def shown(class_name: str, version: int, data: bytes) -> object:
-        kind_of_message = message_class(class_name)
+        kind_of_message = messages.message_class(class_name)
         low, high = kind_of_message.VERSIONS
         if not low <= version <= high:
             return "unknown"
         try:
-            found = document(decode(kind_of_message, version, data, VERSION_BYTES)[0], version)
+            found = message_documents.document(codec.decode(kind_of_message, version, data, VERSION_BYTES)[0], version)
         except ProtocolError as error:
             raise DeserializationError(f"a malformed {class_name}: {error}") from None
         if class_name == "TransactionLogValue":
@@ -93,7 +95,7 @@ def _internal(types: Mapping[int, str]) -> Formatter:
             version = _int16(record.value)
             value = {"version": version, "data": shown(f"{types[kind]}Value", version, record.value)}
         key = {"type": kind, "data": shown(f"{types[kind]}Key", 0, record.key)}
-        return kafka_json({"key": key, "value": value}).encode()
+        return message_documents.kafka_json({"key": key, "value": value}).encode()
 
     return line
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.wall_clock import clock_ms
 
 from .abbreviations import AbbreviatedGroup
@@ -19,6 +20,13 @@ from .node_options import NodeOptions, ask, given_options, keep_options
 from .output import print_tabbed, topic_id_text
 from .quorum_members import controller_to_add, directory_id_of
 from .running import CommandError, main, timeout_option
+
+with lazy_imports:
+    from odradek.protocol import errors as protocol_errors
+
+    from .. import errors as client_errors
+    from ..admin import nodes as admin_nodes
+    from ..admin import quorum as admin_quorum
 
 if TYPE_CHECKING:
     from ..admin.quorum import QuorumAdmin, QuorumDescription, QuorumReplica
@@ -71,10 +79,8 @@ def describe(options: DescribeQuorumOptions) -> int:
     return ask(options.nodes, options.timeout_ms, _quorum_admin, work)
 
 
-def _quorum_admin() -> type[QuorumAdmin]:
-    from ..admin.quorum import QuorumAdmin
-
-    return QuorumAdmin
+def _quorum_admin() -> type[admin_quorum.QuorumAdmin]:
+    return admin_quorum.QuorumAdmin
 
 
 DRY_RUN_HELP = "Only print what would be done."
@@ -159,32 +165,26 @@ async def _remove(admin: QuorumAdmin, controller_id: int, directory_id: bytes, *
 
     Raises CommandError, KafkaError, UnsupportedVersionError.
     """
-    from odradek.protocol.errors import ErrorCode, KafkaError
-
-    from ..errors import UnsupportedVersionError
-
     try:
         await admin.remove_raft_voter(controller_id, directory_id)
-    except UnsupportedVersionError as error:
+    except client_errors.UnsupportedVersionError as error:
         if not advise:
             raise
         raise _left_registered("remove KRaft voter", controller_id, error) from None
-    except KafkaError as error:
-        if not advise or error.error_code not in (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.VOTER_NOT_FOUND):
+    except protocol_errors.KafkaError as error:
+        if not advise or error.error_code not in (
+            protocol_errors.ErrorCode.UNSUPPORTED_VERSION,
+            protocol_errors.ErrorCode.VOTER_NOT_FOUND,
+        ):
             raise
         raise _left_registered("remove KRaft voter", controller_id, error) from None
 
 
 async def _unregister(admin: QuorumAdmin, controller_id: int) -> None:
     """Removes the registration of a former voter. Raises CommandError."""
-    from odradek.protocol.errors import KafkaError
-
-    from ..admin.nodes import NodeAdmin
-    from ..errors import ClientError
-
     try:
-        await NodeAdmin.beside(admin).unregister_controller(controller_id)
-    except (ClientError, KafkaError) as error:
+        await admin_nodes.NodeAdmin.beside(admin).unregister_controller(controller_id)
+    except (client_errors.ClientError, protocol_errors.KafkaError) as error:
         raise _left_registered("unregister controller", controller_id, error) from None
 
 

@@ -13,9 +13,13 @@ from typing import Any
 import click
 
 from odradek.protocol.common.command_options import option
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from .command_config import admin_settings, command_config_option, command_property_option
 from .running import BOOTSTRAP_VARIABLE, DEFAULT_BOOTSTRAP_SERVER, run
+
+with lazy_imports:
+    import os
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +64,6 @@ def ask(
     work: Callable[[Any], Awaitable[int]],
 ) -> int:
     """Connects an admin client and runs ``work`` with it. ``make`` imports and returns the client's class."""
-    import os
-
     options = given_options(after)
     environment = os.environ.get(BOOTSTRAP_VARIABLE) or DEFAULT_BOOTSTRAP_SERVER
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 import click
 
 from odradek.protocol.common.command_options import flag, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 
 from ..errors import ClientError
@@ -38,6 +39,13 @@ from .running import (
     print_no_more,
     run,
 )
+
+with lazy_imports:
+    import asyncio
+    import concurrent.futures
+    import threading
+
+    from ..producer import producer as producer_module
 
 if TYPE_CHECKING:
     import asyncio
@@ -216,16 +224,12 @@ class LineParts(NamedTuple):
 
 async def send_and_report(settings: Mapping[str, Any], options: ProduceOptions, parts: LineParts) -> int:
     """Sends the input and prints the outcome. ``settings``: the producer's other arguments. Returns the exit code."""
-    from ..producer.producer import Producer
-
-    async with Producer(options.bootstrap_server, **settings) as producer:
+    async with producer_module.Producer(options.bootstrap_server, **settings) as producer:
         return report(await send_lines(producer, options, parts))
 
 
 async def send_lines(producer: Producer, options: ProduceOptions, parts: LineParts) -> SendOutcome:
     """Sends a record for each line, or one tombstone. Returns the outcome. Raises CommandError for a malformed line."""
-    import asyncio
-
     tally = SendOutcome()
     source = sys.stdin.buffer if options.file_ is None else options.file_
     prompt = options.file_ is None and not options.tombstone and sys.stdin.isatty()
@@ -300,10 +304,6 @@ async def lines_of(source: BinaryIO, *, prompt: bool) -> AsyncIterator[bytes]:
     It has its own file descriptor. Otherwise, after the source was closed, it could read from another file that got
     the same descriptor number.
     """
-    import asyncio
-    import threading
-    from concurrent.futures import CancelledError
-
     loop = asyncio.get_running_loop()
     chunks: asyncio.Queue[bytes | OSError] = asyncio.Queue(maxsize=4)
     descriptor = os.dup(source.fileno())
@@ -318,7 +318,7 @@ async def lines_of(source: BinaryIO, *, prompt: bool) -> AsyncIterator[bytes]:
             putting = chunks.put(chunk)
             try:
                 asyncio.run_coroutine_threadsafe(putting, loop).result()
-            except (RuntimeError, CancelledError):
+            except (RuntimeError, concurrent.futures.CancelledError):
                 putting.close()  # the event loop has ended
                 break
             if not chunk or isinstance(chunk, OSError):

@@ -13,6 +13,14 @@ from typing import Any
 import click
 
 from odradek.protocol.common.command_options import flag, option
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    import asyncio
+
+    from odradek.protocol import errors as protocol_errors
+
+    from .. import errors as client_errors
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -125,21 +133,15 @@ def run(work: Callable[[], Coroutine[Any, Any, int | None]], *, is_measuring: bo
     ``is_measuring``: the loop is uvloop's, which does more in the same time. It is imported in 20 ms, so commands with
     few requests end sooner without it. Raises CommandError for the errors of the client and of the brokers.
     """
-    import asyncio  # imported here: `--help` and wrong usage do not need it
-
-    from odradek.protocol.errors import KafkaError, ProtocolError
-
-    from ..errors import ClientError
-
     try:
         if is_measuring:
             import uvloop
 
             return uvloop.run(work()) or 0
         return asyncio.run(work()) or 0
-    except (ClientError, ProtocolError) as error:
+    except (client_errors.ClientError, protocol_errors.ProtocolError) as error:
         raise CommandError(str(error)) from error
-    except KafkaError as error:
+    except protocol_errors.KafkaError as error:
         raise CommandError(f"{error.args[-1]} ({error.error_code.name})") from error
 
 

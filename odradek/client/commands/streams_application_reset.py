@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.wall_clock import clock_ms
 
 from ..types import OffsetAndMetadata, TopicPartition
@@ -23,6 +24,13 @@ from .groups.reset_target import parse_datetime, parse_duration_ms
 from .kafka_command import KafkaCommand
 from .running import CommandError, main, run, timeout_option
 from .streams_topics import is_internal
+
+with lazy_imports:
+    from odradek.protocol import errors as protocol_errors
+
+    from .. import errors as client_errors
+    from ..cluster import list_offsets
+    from .groups import admin as groups_admin
 
 if TYPE_CHECKING:
     from .groups.admin import GroupsAdmin
@@ -143,9 +151,7 @@ def the_settings_file(command_config: str | None, config_file: str | None) -> st
 
 async def connect_and_reset(options: ResetOptions, target: ResetTarget) -> int:
     """Connects and resets. Returns the exit code of :func:`reset_application`."""
-    from .groups.admin import GroupsAdmin
-
-    async with options.connection.admin(GroupsAdmin, options.timeout_ms) as admin:
+    async with options.connection.admin(groups_admin.GroupsAdmin, options.timeout_ms) as admin:
         return await reset_application(admin, options, target)
 
 
@@ -185,15 +191,11 @@ async def reset_application(admin: GroupsAdmin, options: ResetOptions, target: R
 
 async def remove_members(admin: GroupsAdmin, options: ResetOptions) -> None:
     """Removes the group's members with ``--force``. Without it, raises CommandError if the group has members."""
-    from odradek.protocol.errors import ErrorCode
-
-    from ..errors import AdminError
-
     group_id = options.application_id
     try:
         group = (await admin.describe_groups([group_id]))[group_id]
-    except AdminError as error:
-        if error.errors[group_id].error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+    except client_errors.AdminError as error:
+        if error.errors[group_id].error_code == protocol_errors.ErrorCode.GROUP_ID_NOT_FOUND:
             return
         raise error.errors[group_id] from None
     if not group.members:
@@ -272,12 +274,10 @@ async def reset_offsets(admin: GroupsAdmin, options: ResetOptions, target: Reset
 
 async def commit(admin: GroupsAdmin, application_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
     """Commits offsets. Raises CommandError if a streams group has members, which no request can remove; KafkaError."""
-    from odradek.protocol.errors import ErrorCode, KafkaError
-
     try:
         await admin.alter_group_offsets(application_id, offsets)
-    except KafkaError as error:
-        if error.error_code != ErrorCode.UNKNOWN_MEMBER_ID:
+    except protocol_errors.KafkaError as error:
+        if error.error_code != protocol_errors.ErrorCode.UNKNOWN_MEMBER_ID:
             raise
         raise CommandError(
             f"Group '{application_id}' is still active. Make sure to stop all running application instances before "
@@ -289,8 +289,6 @@ async def new_offsets(
     admin: GroupsAdmin, options: ResetOptions, target: ResetTarget, partitions: Sequence[TopicPartition]
 ) -> Offsets:
     """The new offset of each partition of the input topics. Raises CommandError."""
-    from ..cluster.list_offsets import EARLIEST_TIMESTAMP
-
     ends = await ends_of(admin, partitions)
     if options.to_latest:
         return ends
@@ -303,7 +301,7 @@ async def new_offsets(
             )
             at_time[partition] = ends[partition]
         return at_time
-    starts = await offsets_at(admin, partitions, EARLIEST_TIMESTAMP)
+    starts = await offsets_at(admin, partitions, list_offsets.EARLIEST_TIMESTAMP)
     if options.to_offset is not None:
         asked = dict.fromkeys(partitions, options.to_offset)
     elif options.shift_by is not None:
@@ -342,9 +340,7 @@ def within(offset: int, start: int, end: int) -> int:
 
 async def ends_of(admin: GroupsAdmin, partitions: Sequence[TopicPartition]) -> Offsets:
     """The end offset of each partition's log."""
-    from ..cluster.list_offsets import LATEST_TIMESTAMP
-
-    return await offsets_at(admin, partitions, LATEST_TIMESTAMP)
+    return await offsets_at(admin, partitions, list_offsets.LATEST_TIMESTAMP)
 
 
 async def offsets_at(admin: GroupsAdmin, partitions: Sequence[TopicPartition], timestamp: int) -> Offsets:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode
 
 from ..errors import AdminError
@@ -26,6 +27,11 @@ from .running import (
     topic_pattern,
 )
 from .topic_partitions import INTERNAL_TOPICS
+
+with lazy_imports:
+    from ..admin import configs as admin_configs
+    from ..admin import topics as admin_topics
+    from .topics_file import command as topics_file_command
 
 if TYPE_CHECKING:
     from ..admin.configs import ConfigEntry
@@ -153,9 +159,7 @@ def command(options: TopicOptions) -> int:
 
 async def act(action: str, options: TopicOptions) -> None:
     """Connects and runs the action."""
-    from ..admin.topics import TopicAdmin
-
-    async with options.connection.admin(TopicAdmin, options.timeout_ms) as admin:
+    async with options.connection.admin(admin_topics.TopicAdmin, options.timeout_ms) as admin:
         await ACTIONS[action](admin, options)
 
 
@@ -176,8 +180,6 @@ def check_options(action: str, options: TopicOptions) -> None:
 
 async def create_topic(admin: TopicAdmin, options: TopicOptions) -> None:
     """``--create``: creates a topic. Does nothing if it exists, with ``--if-not-exists``."""
-    from ..admin.topics import NewTopic
-
     assert options.topic is not None
     if "." in options.topic or "_" in options.topic:
         click.echo(
@@ -185,7 +187,7 @@ async def create_topic(admin: TopicAdmin, options: TopicOptions) -> None:
             "could collide. To avoid issues it is best to use either, but not both.",
             err=options.as_json,
         )
-    topic = NewTopic(
+    topic = admin_topics.NewTopic(
         options.topic,
         num_partitions=options.partitions or -1,
         replication_factor=options.replication_factor or -1,
@@ -271,9 +273,7 @@ async def describe_topics(admin: TopicAdmin, options: TopicOptions) -> None:
         if options.as_json:
             print_json([])
         return
-    from ..admin.configs import ConfigAdmin  # imported here: it would cost every other action 10 ms
-
-    configs = await ConfigAdmin.beside(admin).describe_configs("topic", list(topics))
+    configs = await admin_configs.ConfigAdmin.beside(admin).describe_configs("topic", list(topics))
     documents = []
     for name, topic in topics.items():
         overrides = [entry for entry in configs[name] if entry.source != "DEFAULT_CONFIG"]
@@ -389,7 +389,5 @@ ACTIONS = {
 def topics(arguments: list[str]) -> int:
     """Entry point: takes the arguments after ``odradek topics``, returns the exit code."""
     if arguments[:1] in (["apply"], ["export"]):
-        from .topics_file.command import topics_file
-
-        return topics_file(arguments[0], arguments[1:])
+        return topics_file_command.topics_file(arguments[0], arguments[1:])
     return main(command, "topics", arguments)

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..cluster.cluster import Cluster, ClusterTimes
 from ..cluster.list_offsets import ISOLATION_LEVELS
 from ..errors import ClosedError, ConfigurationError, one_of
@@ -26,6 +28,9 @@ from .fetcher import FetchConfig, Fetcher, FetchRequestLimits
 from .offset_reset import parse_offset_reset
 from .positions import FetchCommitted, Positions
 from .upkeep import Upkeep
+
+with lazy_imports:
+    from ..group import group as group_module
 
 if TYPE_CHECKING:
     from ..group.group import Group
@@ -144,9 +149,7 @@ class Consumer(ConsumerBase):
             await self._cluster.close()
             raise
         if self._group_config is not None:
-            from ..group.group import Group  # here: a consumer without a group needs none of it
-
-            self._group = self._upkeep.group = Group(
+            self._group = self._upkeep.group = group_module.Group(
                 self._cluster,
                 self._group_config,
                 self._news.set,

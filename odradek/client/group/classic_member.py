@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import (
     JoinGroupRequest,
@@ -29,6 +30,9 @@ from .classic_heartbeats import ClassicHeartbeats
 from .classic_protocol import PROTOCOL_TYPE, assign, decode_assignment, join_protocols, members_of
 from .config import GroupConfig
 from .handover import Handover
+
+with lazy_imports:
+    from .assignors import sticky_owned, subscriptions
 
 if TYPE_CHECKING:
     from .assignors.subscriptions import TopicPartitions
@@ -235,12 +239,12 @@ class ClassicMembership:
         """The user data of the sticky assignors, by assignor."""
         data: dict[str, bytes] = {}
         if not {"sticky", "cooperative-sticky"}.isdisjoint(self._config.strategies):
-            from .assignors.sticky_owned import encode_generation, encode_previous_assignment
-
             strategy, partitions, generation = self._previous or PreviousAssignment("", [], -1)
             if strategy == "sticky":
-                data["sticky"] = encode_previous_assignment(partitions, generation)
-            data["cooperative-sticky"] = encode_generation(generation if strategy == "cooperative-sticky" else -1)
+                data["sticky"] = sticky_owned.encode_previous_assignment(partitions, generation)
+            data["cooperative-sticky"] = sticky_owned.encode_generation(
+                generation if strategy == "cooperative-sticky" else -1
+            )
         return data
 
     async def _sync_group(self, joined: JoinGroupResponse) -> list[TopicPartition]:
@@ -273,8 +277,6 @@ class ClassicMembership:
 
     async def _topics_of(self, names: set[str], *, with_racks: bool) -> "TopicPartitions":
         """The current partition counts of the topics, and racks if asked. Leaves out topics that do not exist."""
-        from .assignors.subscriptions import TopicPartitions
-
         await self._cluster.refresh(names)
         known = self._cluster.metadata
         found = {name: known.topics[name].partitions for name in names if name in known.topics}
@@ -284,7 +286,9 @@ class ClassicMembership:
                 for number, partition in partitions.items():
                     brokers = (known.brokers.get(node) for node in partition.replicas)
                     racks[TopicPartition(name, number)] = frozenset(b.rack for b in brokers if b is not None and b.rack)
-        return TopicPartitions({name: len(partitions) for name, partitions in found.items() if partitions}, racks)
+        return subscriptions.TopicPartitions(
+            {name: len(partitions) for name, partitions in found.items() if partitions}, racks
+        )
 
     def _can_retry(self, error: KafkaError) -> bool:
         """Applies an error of a join to the membership's state. Returns False if a retry is useless."""

@@ -6,6 +6,7 @@ Pure. Encoded topics are sorted. Source: ``org.apache.kafka.clients.consumer.int
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.internal_records.consumer_protocol import decode_embedded, encode_embedded
 from odradek.protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
@@ -13,6 +14,9 @@ from odradek.protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 
 from ..errors import broker_error
 from ..types import TopicPartition, partitions_by_topic
+
+with lazy_imports:
+    from .assignors import by_name, subscriptions
 
 if TYPE_CHECKING:
     from .assignors.subscriptions import MemberSubscription, TopicPartitions
@@ -44,10 +48,8 @@ def encode_subscription(
 
 def decode_subscription(data: bytes, group_instance_id: str | None = None) -> "MemberSubscription":
     """Decodes a member's subscription. Raises ProtocolError."""
-    from .assignors.subscriptions import MemberSubscription
-
     subscription = decode_embedded(ConsumerProtocolSubscription, data)
-    return MemberSubscription(
+    return subscriptions.MemberSubscription(
         topics=subscription.topics,
         owned_partitions=[
             TopicPartition(owned.topic, number)
@@ -117,9 +119,7 @@ def assign(
     strategy: str, members: "Mapping[str, MemberSubscription]", topics: "TopicPartitions"
 ) -> list[SyncGroupRequest.SyncGroupRequestAssignment]:
     """Runs the assignor on the leader, for SyncGroup. Raises KafkaError INCONSISTENT_GROUP_PROTOCOL if unknown."""
-    from .assignors.by_name import ASSIGNORS
-
-    assignor = ASSIGNORS.get(strategy)
+    assignor = by_name.ASSIGNORS.get(strategy)
     if assignor is None:
         raise broker_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"the group chose assignor '{strategy}'")
     return [

@@ -7,6 +7,8 @@ one. Commits and membership have separate connections, so that a waiting JoinGro
 
 from collections.abc import Callable, Sequence
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import CoordinatorConnection
 from ..types import GroupMetadata, Identity, OffsetAndMetadata, TopicPartition
@@ -14,6 +16,9 @@ from .committed_offsets import fetch_committed
 from .config import GroupConfig
 from .membership import Membership
 from .offset_commits import OffsetCommits
+
+with lazy_imports:
+    from . import classic_member, consumer_member
 
 
 class Group:
@@ -68,9 +73,5 @@ class Group:
 def _membership(cluster: Cluster, config: GroupConfig, changed: Callable[[], None]) -> Membership:
     coordinator = CoordinatorConnection(cluster, config.group_id, purpose=f"group {config.group_id}")
     if config.uses_consumer_protocol:
-        from .consumer_member import ConsumerMember
-
-        return ConsumerMember(cluster, coordinator, config, changed)
-    from .classic_member import ClassicMembership
-
-    return ClassicMembership(cluster, coordinator, config, changed)
+        return consumer_member.ConsumerMember(cluster, coordinator, config, changed)
+    return classic_member.ClassicMembership(cluster, coordinator, config, changed)

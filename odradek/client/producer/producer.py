@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.compression import COMPRESSION_NAMES, CompressionType
@@ -36,6 +37,9 @@ from .delivery import delivery
 from .partitioner import PartitionChoice, Partitioner, StickyPartitioner
 from .producer_identity import ProducerIdentity
 from .sender import Sender, SenderConfig
+
+with lazy_imports:
+    from . import transactions
 
 if TYPE_CHECKING:
     from ..security.secured import ConnectionSecurity
@@ -112,9 +116,7 @@ class Producer:
         """Creates the transactions' object. The import is here because most producers use no transactions."""
         if transactional_id is None:
             return None
-        from .transactions import Transactions
-
-        return Transactions(
+        return transactions.Transactions(
             self._cluster,
             self._accumulator,
             transactional_id,

@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from .settings import Security, TokenProvider, security_of
+
+with lazy_imports:
+    from . import login, tls
 
 if TYPE_CHECKING:
     import ssl
@@ -19,12 +24,8 @@ class ConnectionSecurity:
         self.tls: ssl.SSLContext | None = None
         self.logins: Logins | None = None
         if security.has_tls:
-            from .tls import context_of
-
-            self.tls = context_of(security)
+            self.tls = tls.context_of(security)
         if security.has_sasl:
-            from . import login
-
             self.logins = login.Logins(security)
 
 

@@ -7,7 +7,11 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, NamedTuple
 
+from ..common.lazy_imports import lazy_imports
 from ..messages.apis import APIS
+
+with lazy_imports:
+    from .. import messages
 
 
 class ApiKey(IntEnum):
@@ -134,15 +138,11 @@ class ApiDescription(NamedTuple):
 
     def request_class(self) -> type[Any]:
         """The class of the API's requests; imports its module on first use."""
-        from ..messages import message_class
-
-        return message_class(f"{self.name}Request")
+        return messages.message_class(f"{self.name}Request")
 
     def response_class(self) -> type[Any]:
         """The class of the API's responses; imports its module on first use."""
-        from ..messages import message_class
-
-        return message_class(f"{self.name}Response")
+        return messages.message_class(f"{self.name}Response")
 
 
 @cache

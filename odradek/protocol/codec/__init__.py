@@ -12,11 +12,15 @@ from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 from ..apis.table import MessageSpec, message
+from ..common.lazy_imports import lazy_imports
 from ..errors import ProtocolError
 from ..messages.structure import Message
 from .decode import decode_source
 from .encode import encode_parts_source, encode_source
 from .source import FunctionSource, has_records
+
+with lazy_imports:
+    from . import count, steps
 
 __all__ = [
     "Message",
@@ -112,9 +116,7 @@ def step_decoder(cls: type[Message], version: int) -> StepDecoder:
     """
     known: StepDecoder | None = _STEP_DECODERS.get((cls, version))
     if known is None:
-        from .steps import decode_steps_source  # here: most processes never need it
-
-        known = _STEP_DECODERS[cls, version] = _compile(decode_steps_source(_spec(cls, version), cls, version))
+        known = _STEP_DECODERS[cls, version] = _compile(steps.decode_steps_source(_spec(cls, version), cls, version))
     return known
 
 
@@ -122,9 +124,7 @@ def step_encoder(cls: type[Message], version: int) -> StepEncoder:
     """Like :func:`parts_encoder`, but the function is a generator: it yields between steps and returns the parts."""
     known: StepEncoder | None = _STEP_ENCODERS.get((cls, version))
     if known is None:
-        from .steps import encode_steps_source
-
-        known = _STEP_ENCODERS[cls, version] = _compile(encode_steps_source(_spec(cls, version), cls, version))
+        known = _STEP_ENCODERS[cls, version] = _compile(steps.encode_steps_source(_spec(cls, version), cls, version))
     return known
 
 
@@ -136,9 +136,7 @@ def element_counter(cls: type[Message], version: int) -> ElementCounter:
     """
     known: ElementCounter | None = _COUNTERS.get((cls, version))
     if known is None:
-        from .count import count_source
-
-        known = _COUNTERS[cls, version] = _compile(count_source(_spec(cls, version), cls, version))
+        known = _COUNTERS[cls, version] = _compile(count.count_source(_spec(cls, version), cls, version))
     return known
 
 

@@ -3,8 +3,10 @@
 This keeps the start of the broker and of commands fast: importing such a package does not import its modules.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.machinery import PathFinder
 
 
 def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
@@ -29,13 +31,19 @@ def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], ob
 def lazy_exports_of(package: str, module: str) -> Callable[[str], object]:
     """Returns the ``__getattr__`` of ``package``, which exports ``__all__`` of one of its modules, and the names in it.
 
-    Any other name raises AttributeError.
+    Any other name raises AttributeError, those of the package's own modules first: the import system asks for them
+    before it imports them.
     """
 
     def import_name(name: str) -> object:
-        exporter = None if name.startswith("__") and name != "__all__" else import_module(f"{package}.{module}")
+        is_special = name.startswith("__") and name != "__all__"
+        exporter = None if is_special or _is_module(package, name) else import_module(f"{package}.{module}")
         if exporter is None or name not in ("__all__", *exporter.__all__):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(exporter, name)
 
     return import_name
+
+
+def _is_module(package: str, name: str) -> bool:
+    return PathFinder.find_spec(f"{package}.{name}", sys.modules[package].__path__) is not None

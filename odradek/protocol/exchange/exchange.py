@@ -24,11 +24,15 @@ from odradek import __version__
 from ..apis.api_keys import api
 from ..codec import decode
 from ..codec.header import CORRELATION_ID_BYTES, encode_request, response_body_position
+from ..common.lazy_imports import lazy_imports
 from ..errors import ErrorCode, LoginRefusedError, ProtocolError
 from ..framing.frames import FrameReader, Frames
 from ..messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ..messages.structure import Message
 from ..records.buffers import Buffer
+
+with lazy_imports:
+    from ..security import login_exchange
 
 if TYPE_CHECKING:
     from ..security.login_mechanisms import ClientLogin
@@ -274,9 +278,7 @@ class Exchange:
         )
 
     def _login(self, login: "ClientLogin", address: str, chance: float) -> Steps:
-        from ..security.login_exchange import login_steps  # not without SASL
-
-        lifetime_ms = yield from login_steps(login, address)
+        lifetime_ms = yield from login_exchange.login_steps(login, address)
         share = RENEW_AFTER + RENEW_JITTER * chance
         self.renew_at_s = self._now_s + share * lifetime_ms / 1000 if lifetime_ms > 0 else None
         self._is_holding = False

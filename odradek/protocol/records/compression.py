@@ -9,8 +9,12 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Protocol
 
+from ..common.lazy_imports import lazy_imports
 from .buffers import Buffer
 from .errors import InvalidRecordError, RecordTooLargeError
+
+with lazy_imports:
+    from . import gzip_codec, lz4_codec, snappy_codec, zstd_codec
 
 # The default limit for the decompressed bytes of one batch. Kafka has no such limit, because it decompresses a stream.
 DEFAULT_MAX_DECOMPRESSED_SIZE = 128 * 1024 * 1024
@@ -54,20 +58,12 @@ def compress(compression_type: CompressionType, data: bytes | bytearray, level: 
     if compression_type == CompressionType.NONE:
         return bytes(data)
     if compression_type == CompressionType.GZIP:
-        from .gzip_codec import compress_gzip
-
-        return compress_gzip(data, level)
+        return gzip_codec.compress_gzip(data, level)
     if compression_type == CompressionType.SNAPPY:
-        from .snappy_codec import compress_snappy
-
-        return compress_snappy(data)
+        return snappy_codec.compress_snappy(data)
     if compression_type == CompressionType.LZ4:
-        from .lz4_codec import compress_lz4
-
-        return compress_lz4(data, level)
-    from .zstd_codec import compress_zstd
-
-    return compress_zstd(data, level)
+        return lz4_codec.compress_lz4(data, level)
+    return zstd_codec.compress_zstd(data, level)
 
 
 class Compressor(Protocol):
@@ -97,20 +93,12 @@ def compressor(compression_type: CompressionType, level: int | None = None) -> C
     if compression_type == CompressionType.NONE:
         return Uncompressed()
     if compression_type == CompressionType.GZIP:
-        from .gzip_codec import GzipCompressor
-
-        return GzipCompressor(level)
+        return gzip_codec.GzipCompressor(level)
     if compression_type == CompressionType.SNAPPY:
-        from .snappy_codec import SnappyCompressor
-
-        return SnappyCompressor()
+        return snappy_codec.SnappyCompressor()
     if compression_type == CompressionType.LZ4:
-        from .lz4_codec import Lz4Compressor
-
-        return Lz4Compressor(level)
-    from .zstd_codec import ZstdCompressor
-
-    return ZstdCompressor(level)
+        return lz4_codec.Lz4Compressor(level)
+    return zstd_codec.ZstdCompressor(level)
 
 
 def decompress(compression_type: CompressionType, data: bytes, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE) -> bytes:
@@ -137,20 +125,12 @@ def decompressed_chunks(
             raise RecordTooLargeError(f"the records have {len(data)} bytes, the limit is {max_size}")
         return _slices(data)
     if compression_type == CompressionType.GZIP:
-        from .gzip_codec import gzip_chunks
-
-        return gzip_chunks(data, max_size)
+        return gzip_codec.gzip_chunks(data, max_size)
     if compression_type == CompressionType.SNAPPY:
-        from .snappy_codec import snappy_chunks
-
-        return snappy_chunks(data, max_size)
+        return snappy_codec.snappy_chunks(data, max_size)
     if compression_type == CompressionType.LZ4:
-        from .lz4_codec import lz4_chunks
-
-        return lz4_chunks(data, max_size)
-    from .zstd_codec import zstd_chunks
-
-    return zstd_chunks(data, max_size)
+        return lz4_codec.lz4_chunks(data, max_size)
+    return zstd_codec.zstd_chunks(data, max_size)
 
 
 def most_decompressed(compression_type: CompressionType, size: int) -> int:

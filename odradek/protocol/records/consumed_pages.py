@@ -10,6 +10,11 @@ import sys
 from collections.abc import Callable
 from mmap import PAGESIZE
 
+from ..common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    import ctypes
+
 DONTNEED: int | None = getattr(mmap, "MADV_DONTNEED", None) if sys.platform == "linux" else None
 """The madvise advice that returns pages at once; None on systems without it."""
 STEP_BYTES = 1024 * 1024
@@ -25,9 +30,7 @@ def consumer_of(view: memoryview) -> Callable[[int], None]:
     if DONTNEED is None or not isinstance(mapped, mmap.mmap) or view.readonly:
         return _nothing
     advice = DONTNEED
-    from ctypes import addressof, c_char  # imported here, because a start does not need it
-
-    first = addressof(c_char.from_buffer(view)) - addressof(c_char.from_buffer(mapped))
+    first = ctypes.addressof(ctypes.c_char.from_buffer(view)) - ctypes.addressof(ctypes.c_char.from_buffer(mapped))
     returned = -(-first // PAGESIZE) * PAGESIZE
 
     def consumed(count: int) -> None:

@@ -10,12 +10,16 @@ Source: Kafka 3.9's RecordsUtil.downConvert, MemoryRecordsBuilder, LegacyRecord;
 from itertools import chain
 from typing import NamedTuple
 
+from ..common.lazy_imports import lazy_imports
 from ..common.steps import Steps
 from .batch import LOG_APPEND_TIME_FLAG, NO_TIMESTAMP, BatchHeader, Buffer, iterate_headers
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType, Compressor, compressor
 from .errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError, UnsupportedCompressionTypeError
 from .legacy import encode_message
 from .record import RECORDS_A_STEP, iterate_records
+
+with lazy_imports:
+    from . import lz4_codec
 
 MAGIC_V0 = 0
 
@@ -108,7 +112,5 @@ def _convert(
 
 def _compressor(compression: CompressionType, magic: int) -> Compressor:
     if compression == CompressionType.LZ4 and magic == MAGIC_V0:
-        from .lz4_codec import Lz4CompressorOfFormat0
-
-        return Lz4CompressorOfFormat0()
+        return lz4_codec.Lz4CompressorOfFormat0()
     return compressor(compression)

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator
 from struct import Struct
 
+from ..common.lazy_imports import lazy_imports
 from .batch import (
     INT64,
     LOG_OVERHEAD,
@@ -29,6 +30,9 @@ from .batch import (
 )
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType, decompressed_chunks
 from .errors import InvalidRecordError
+
+with lazy_imports:
+    from . import lz4_codec
 
 Message = tuple[int, int, bytes | None, bytes | None]
 """(offset, timestamp in ms or -1, key, value)"""
@@ -106,9 +110,7 @@ def _decompressed(header: BatchHeader, value: bytes, max_size: int) -> Iterator[
     if kind == CompressionType.ZSTD:
         raise InvalidRecordError("Invalid wrapper compressionType found: zstd")
     if kind == CompressionType.LZ4 and header.magic == 0:
-        from .lz4_codec import lz4_chunks
-
-        return lz4_chunks(value, max_size, checks_header=False)
+        return lz4_codec.lz4_chunks(value, max_size, checks_header=False)
     return decompressed_chunks(kind, value, max_size)
 
 

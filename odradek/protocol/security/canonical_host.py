@@ -9,6 +9,11 @@ stored and described as they were given. Source: ``InetAddress.getHostAddress``;
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    import ipaddress
+
 if TYPE_CHECKING:
     from ipaddress import IPv6Address
 
@@ -38,9 +43,7 @@ def network_of(text: str) -> str:
 
 
 def _ipv6(text: str) -> "IPv6Address | None":
-    from ipaddress import AddressValueError, IPv6Address  # 3 ms, which most brokers never need
-
     try:
-        return IPv6Address(text)
-    except AddressValueError:
+        return ipaddress.IPv6Address(text)
+    except ipaddress.AddressValueError:
         return None

@@ -9,6 +9,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    import ipaddress
+
 SLASH = "/"
 """A host with it is a range."""
 CACHED_ADDRESSES = 4096
@@ -51,10 +56,8 @@ def _address(host: str) -> tuple[int, int] | None:
         found = _IPV4.fullmatch(host)
         octets = [int(part) for part in found.groups()] if found else [256]
         return (32, int.from_bytes(bytes(octets), "big")) if max(octets) < 256 else None
-    from ipaddress import AddressValueError, IPv6Address  # 3 ms, which most brokers never need
-
     try:
-        address = IPv6Address(host.partition("%")[0])
-    except AddressValueError:
+        address = ipaddress.IPv6Address(host.partition("%")[0])
+    except ipaddress.AddressValueError:
         return None
     return None if address.ipv4_mapped is not None else (128, int(address))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from ..common.lazy_imports import lazy_imports
 from .token_settings import (
     ENDPOINT_KEY,
     KeptToken,
@@ -19,6 +20,14 @@ from .token_settings import (
     token_of,
     unsecured_token,
 )
+
+with lazy_imports:
+    import http.client
+    import urllib.error
+    import urllib.parse
+    import urllib.request
+
+    from . import tls_context
 
 if TYPE_CHECKING:
     import ssl
@@ -81,16 +90,12 @@ class JwtRetriever:
         url = self._settings.endpoint or ""
         if not url.lower().startswith("https") or not any(key.startswith(TRUST_PREFIX) for key in self._trust):
             return None
-        from .tls_context import TlsSettings, client_context
-
-        return client_context(TlsSettings(self._trust))
+        return tls_context.client_context(tls_context.TlsSettings(self._trust))
 
 
 def _read(url: str) -> str:
     """Reads the token from the file at ``url``. Raises TokenError."""
-    from urllib.parse import unquote, urlsplit
-
-    path = unquote(urlsplit(url).path)
+    path = urllib.parse.unquote(urllib.parse.urlsplit(url).path)
     try:
         with open(path, encoding="utf-8") as file:
             token = file.read(MAX_BYTES).strip()
@@ -103,20 +108,19 @@ def _read(url: str) -> str:
 
 def _answer_to(request: TokenRequest, tls: "ssl.SSLContext | None") -> bytes:
     """Sends the request; returns the body of the answer. Raises TokenError."""
-    from http.client import HTTPException
-    from urllib.error import HTTPError, URLError
-    from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
-    class Stay(HTTPRedirectHandler):
+    class Stay(urllib.request.HTTPRedirectHandler):
         """Makes a redirection an error."""
 
         def redirect_request(self, *_: object) -> None:
             """Returns None, so that a redirection is raised as an HTTPError."""
 
-    handlers = [Stay()] if tls is None else [Stay(), HTTPSHandler(context=tls)]
-    posted = Request(request.url, data=request.body.encode(), headers=dict(request.headers), method="POST")
+    handlers = [Stay()] if tls is None else [Stay(), urllib.request.HTTPSHandler(context=tls)]
+    posted = urllib.request.Request(
+        request.url, data=request.body.encode(), headers=dict(request.headers), method="POST"
+    )
     try:
-        with build_opener(*handlers).open(posted, timeout=request.timeout_s) as answer:
+        with urllib.request.build_opener(*handlers).open(posted, timeout=request.timeout_s) as answer:
             body = bytearray()
             deadline_s = time.monotonic() + request.timeout_s
             while chunk := answer.read1(CHUNK_BYTES):
@@ -125,9 +129,9 @@ def _answer_to(request: TokenRequest, tls: "ssl.SSLContext | None") -> bytes:
                     raise TokenError(f"{request.url} did not send a complete answer within {request.timeout_s:.0f} s")
     except TokenError:
         raise
-    except HTTPError as error:
+    except urllib.error.HTTPError as error:
         raise TokenError(f"{request.url} answered HTTP {error.code} {error.reason}") from None
-    except (URLError, OSError, ValueError, HTTPException) as error:
-        reason = error.reason if isinstance(error, URLError) else error
+    except (urllib.error.URLError, OSError, ValueError, http.client.HTTPException) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
         raise TokenError(f"{request.url} returned no token: {reason}") from None
     return bytes(body)

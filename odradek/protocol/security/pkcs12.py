@@ -6,7 +6,11 @@ Owns: what of a store is used. Never does: writing one. Source: RFC 7292; how Ja
 
 from dataclasses import dataclass, field
 
+from ..common.lazy_imports import lazy_imports
 from .store_error import StoreError
+
+with lazy_imports:
+    import cryptography
 
 MISSING = "PKCS#12 stores are read by the package cryptography, which is not installed: pip install cryptography"
 
@@ -50,14 +54,14 @@ def read(data: bytes, password: str | None) -> Pkcs12Store:
 
 def chain_of(leaf: bytes, others: tuple[bytes, ...]) -> tuple[bytes, ...]:
     """The certificates from a leaf to the last issuer among ``others``."""
-    from cryptography import x509
-
-    by_subject = {x509.load_der_x509_certificate(certificate).subject: certificate for certificate in others}
+    by_subject = {
+        cryptography.x509.load_der_x509_certificate(certificate).subject: certificate for certificate in others
+    }
     chain = [leaf]
-    issuer = x509.load_der_x509_certificate(leaf).issuer
+    issuer = cryptography.x509.load_der_x509_certificate(leaf).issuer
     while (following := by_subject.pop(issuer, None)) is not None and following != leaf:
         chain.append(following)
-        issuer = x509.load_der_x509_certificate(following).issuer
+        issuer = cryptography.x509.load_der_x509_certificate(following).issuer
     return tuple(chain)
 
 

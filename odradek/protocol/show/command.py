@@ -11,7 +11,12 @@ import click
 
 from ..apis.table import MessageSpec
 from ..common.command_options import argument, either, flag, option, takes
+from ..common.lazy_imports import lazy_imports
 from ..errors import ProtocolError
+
+with lazy_imports:
+    from ..reference import dissect
+    from . import show
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +61,6 @@ def group() -> None:
 @takes(ApiListOptions)
 def list_apis(options: ApiListOptions) -> int:
     """List every API: key, name, versions."""
-    from . import show
-
     rows = [
         (
             str(request.api_key),
@@ -84,8 +87,6 @@ def show_message(options: ShowOptions) -> int:
     NAME is an API (Produce, or its key 0: request and response) or any message (ProduceRequest, TopicRecord,
     OffsetCommitValue). With --bytes NAME and VERSION say how to read them; of an API the request, unless --response.
     """
-    from . import show
-
     try:
         specs = show.find(options.name)
         specs = [spec for spec in specs if options.kind is None or spec.name.endswith(options.kind)]
@@ -102,8 +103,6 @@ def show_message(options: ShowOptions) -> int:
 
 def _show_fields(specs: list[MessageSpec], version: int | None, as_json: bool) -> int:
     """Prints the messages as trees, or as one JSON object by message name."""
-    from . import show
-
     if as_json:
         fields = {spec.name: [asdict(line) for line in show.lines(spec, version)] for spec in specs}
         click.echo(json.dumps(fields, indent=2))
@@ -119,10 +118,7 @@ def _show_fields(specs: list[MessageSpec], version: int | None, as_json: bool) -
 
 def _show_bytes(spec: MessageSpec, version: int, data: bytes, frame: bool, as_json: bool) -> int:
     """Prints the fields found in the bytes; exit code 1 when they are not (only) that message."""
-    from ..reference.dissect import dissect
-    from . import show
-
-    found = dissect(spec, version, data, frame=frame)
+    found = dissect.dissect(spec, version, data, frame=frame)
     if as_json:
         secrets = show.secret_paths(found.notes)
         fields = [

@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import arguments, flag, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    import concurrent.futures
+
+    from .. import errors as storage_errors
+    from ..directory import lock_holder
+    from . import directory_check, findings, partition_check
 
 if TYPE_CHECKING:
     from .findings import CheckedAmounts, Problem
@@ -46,31 +54,27 @@ class CheckOptions:
 @takes(CheckOptions)
 def command(options: CheckOptions) -> int:
     """Checks the directories. Returns the exit code."""
-    from ..directory.lock_holder import lock_holder
-    from .directory_check import check_root, partition_tasks
-    from .findings import CheckSeverity
-
     tasks: list[CheckTask] = []
     problems: list[Problem] = []
     for directory in options.directories:
         if not directory.is_dir():
             raise click.UsageError(f"{directory} is not a directory; name the directories of log.dirs")
-        if lock_holder(directory) is not None and not options.as_json:
+        if lock_holder.lock_holder(directory) is not None and not options.as_json:
             click.echo(f"{directory}: a broker is running here; files that it is writing are reported as IN FLUX")
-        problems += check_root(directory)
-        found = partition_tasks(directory, is_deep=options.deep)
+        problems += directory_check.check_root(directory)
+        found = directory_check.partition_tasks(directory, is_deep=options.deep)
         tasks += [task for task in found if not options.topics or task.topic in options.topics]
     print_problem = _print_json if options.as_json else _print_text
     for problem in problems:
         print_problem(problem)
     files = size = set_aside = 0
-    errors = sum(problem.severity is CheckSeverity.ERROR for problem in problems)
+    errors = sum(problem.severity is findings.CheckSeverity.ERROR for problem in problems)
     progress = _ProgressLine(len(tasks))
     for checked in _checked(tasks, options.jobs):
         progress.clear()
         for problem in checked.problems:
             print_problem(problem)
-            errors += problem.severity is CheckSeverity.ERROR
+            errors += problem.severity is findings.CheckSeverity.ERROR
         files, size, set_aside = files + checked.files, size + checked.size, set_aside + checked.set_aside
         progress.one_more(size)
     progress.clear()
@@ -88,16 +92,14 @@ def command(options: CheckOptions) -> int:
 
 def _checked(tasks: "list[CheckTask]", jobs: int) -> "Iterator[CheckedAmounts]":
     """The result of each partition, as soon as it is known."""
-    from .partition_check import check_partition
-
     sizes = sum(entry.stat().st_size for task in tasks[:jobs] for entry in os.scandir(task.directory))
     if jobs == 1 or len(tasks) < 2 or sizes < SMALL_BYTES:
-        yield from map(check_partition, tasks)
+        yield from map(partition_check.check_partition, tasks)
         return
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-
-    with ProcessPoolExecutor(min(jobs, len(tasks))) as pool:
-        for done in as_completed([pool.submit(check_partition, task) for task in tasks]):
+    with concurrent.futures.ProcessPoolExecutor(min(jobs, len(tasks))) as pool:
+        for done in concurrent.futures.as_completed(
+            [pool.submit(partition_check.check_partition, task) for task in tasks]
+        ):
             yield done.result()
 
 
@@ -137,8 +139,6 @@ def check(arguments: list[str]) -> int:
 
 def run(chosen: click.Command, name: str, arguments: Iterable[str]) -> int:
     """Runs a click command. Returns 2 for wrong usage, 130 for an interrupt, 1 for an I/O error."""
-    from ..errors import CorruptCheckpointError, DirectoryLockedError, StorageError
-
     try:
         result = chosen.main(args=list(arguments), prog_name=name, standalone_mode=False)
         sys.stdout.flush()
@@ -150,7 +150,13 @@ def run(chosen: click.Command, name: str, arguments: Iterable[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (OSError, StorageError, CorruptCheckpointError, DirectoryLockedError, click.ClickException) as error:
+    except (
+        OSError,
+        storage_errors.StorageError,
+        storage_errors.CorruptCheckpointError,
+        storage_errors.DirectoryLockedError,
+        click.ClickException,
+    ) as error:
         text = error.format_message() if isinstance(error, click.ClickException) else str(error)
         click.echo(f"{name}: {text}", err=True)
         return 1

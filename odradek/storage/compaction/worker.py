@@ -16,12 +16,16 @@ import threading
 import time
 
 from odradek import __version__
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 
 from ..errors import CorruptIndexError
 from ..files.files import Files
 from .order import CleaningOrder, CleaningOutcome, carry_out
 from .pace import Pace
+
+with lazy_imports:
+    import ctypes
 
 NICENESS = 10
 PR_SET_PDEATHSIG = 1
@@ -73,8 +77,6 @@ def answer(order: CleaningOrder) -> Answer:
 def _die_with_parent() -> None:
     """On Linux, makes the kernel kill this process when its parent dies."""
     if sys.platform == "linux":
-        import ctypes
-
         parent = os.getppid()
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:

@@ -16,6 +16,11 @@ import click
 
 from odradek import __version__
 from odradek.protocol.common.command_options import arguments, flag, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    from . import decoders, index_dump, json_printer, log_dump
+    from . import printer as dump_printer
 
 if TYPE_CHECKING:
     from .events import DumpFinding, Event
@@ -159,12 +164,8 @@ def command(options: DumpOptions) -> int:
 def _printer(as_json: bool, skip_record_metadata: bool, decoder: str | None) -> "TextPrinter | JsonPrinter":
     """The printer of the events."""
     if as_json:
-        from .json_printer import JsonPrinter
-
-        return JsonPrinter(skip_record_metadata=skip_record_metadata)
-    from .printer import TextPrinter
-
-    return TextPrinter(skip_record_metadata=skip_record_metadata, decoder=decoder)
+        return json_printer.JsonPrinter(skip_record_metadata=skip_record_metadata)
+    return dump_printer.TextPrinter(skip_record_metadata=skip_record_metadata, decoder=decoder)
 
 
 def events_of(path: Path, decoder: str | None, options: DumpOptions) -> Iterator["Event"]:
@@ -175,16 +176,11 @@ def events_of(path: Path, decoder: str | None, options: DumpOptions) -> Iterator
     """
     suffix = path.suffix
     if suffix in (".log", ".checkpoint"):
-        from . import decoders
-        from .log_dump import LogOptions, dump_log
-
         prints_data = options.print_data_log or decoder is not None
         plain = decoders.plain(options.key_class, options.value_class)
         decode = getattr(decoders, DECODERS[decoder]) if decoder else plain if prints_data else None
         deep = options.deep_iteration or prints_data
-        return dump_log(path, LogOptions(deep, decode, options.max_bytes, options.shows_bytes))
-    from . import index_dump
-
+        return log_dump.dump_log(path, log_dump.LogOptions(deep, decode, options.max_bytes, options.shows_bytes))
     index_options = index_dump.IndexOptions(
         options.index_sanity_check, options.verify_index_only, options.max_message_size, options.shows_bytes
     )

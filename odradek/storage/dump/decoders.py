@@ -8,8 +8,12 @@ never an exception. Source: Kafka's DumpLogSegments.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.records.record import Record
+
+with lazy_imports:
+    from odradek.protocol.internal_records import coordinator_serde, metadata_serde
 
 if TYPE_CHECKING:
     from odradek.protocol.internal_records.coordinator_serde import CoordinatorRecordSerde
@@ -69,54 +73,42 @@ def _number(data: bytes | None, size: int) -> bytes | int | None:
 
 def group_record(record: Record) -> Decoded:
     """A record of ``__consumer_offsets``."""
-    from odradek.protocol.internal_records.coordinator_serde import GROUP_RECORDS
-
-    return _coordinator_record(record, GROUP_RECORDS)
+    return _coordinator_record(record, coordinator_serde.GROUP_RECORDS)
 
 
 def transaction_record(record: Record) -> Decoded:
     """A record of ``__transaction_state``."""
-    from odradek.protocol.internal_records.coordinator_serde import TRANSACTION_RECORDS
-
-    return _coordinator_record(record, TRANSACTION_RECORDS)
+    return _coordinator_record(record, coordinator_serde.TRANSACTION_RECORDS)
 
 
 def share_record(record: Record) -> Decoded:
     """A record of ``__share_group_state``."""
-    from odradek.protocol.internal_records.coordinator_serde import SHARE_RECORDS
-
-    return _coordinator_record(record, SHARE_RECORDS)
+    return _coordinator_record(record, coordinator_serde.SHARE_RECORDS)
 
 
 def metadata_record(record: Record) -> Decoded:
     """A record of ``__cluster_metadata`` or of one of its snapshots."""
-    from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS
-
     try:
-        return Decoded(None, _typed(record.value, METADATA_RECORDS))
+        return Decoded(None, _typed(record.value, metadata_serde.METADATA_RECORDS))
     except ProtocolError as error:
         return Decoded(None, None, f"Error at {record.offset}, skipping. {error}", True, True)
 
 
 def remote_log_record(record: Record) -> Decoded:
     """A record of ``__remote_log_metadata``."""
-    from odradek.protocol.internal_records.metadata_serde import REMOTE_LOG_RECORDS
-
     try:
-        return Decoded(None, _typed(record.value, REMOTE_LOG_RECORDS))
+        return Decoded(None, _typed(record.value, metadata_serde.REMOTE_LOG_RECORDS))
     except ProtocolError as error:
         return Decoded(None, None, f"Error at offset {record.offset}, skipping. {error}", True, True)
 
 
 def _coordinator_record(record: Record, serde: "CoordinatorRecordSerde") -> Decoded:
-    from odradek.protocol.internal_records.coordinator_serde import KEY_VERSION, record_type_of
-
     try:
-        record_type = record_type_of(record.key)
+        record_type = coordinator_serde.record_type_of(record.key)
         if record_type not in serde.types:
             what = f"Unknown record type {record_type} at offset {record.offset}, skipping."
             return Decoded(None, None, what, is_corrupt=record_type < 0)
-        key = Typed(serde.decode_key(record.key), record_type, KEY_VERSION)
+        key = Typed(serde.decode_key(record.key), record_type, coordinator_serde.KEY_VERSION)
         if record.value is None:
             return Decoded(key, Tombstone())
         value, version = serde.decode_value(record_type, record.value)

@@ -13,6 +13,7 @@ from typing import Any
 
 from construct import Struct
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import BatchHeader, decrement_sequence
 from odradek.protocol.records.record import iterate_records
@@ -25,6 +26,9 @@ from ..producers.producer_snapshots import decode_snapshot
 from ..segment.transaction_index import CURRENT_VERSION
 from .events import DumpFinding, EntryLine, Event, FileStart, Remark
 from .segment_scan import DamagedBytes, LogFile
+
+with lazy_imports:
+    from . import byte_rows
 
 MISMATCHES = "Mismatches in :{}"
 TIMESTAMP_MISMATCHES = "Found timestamp mismatch in :{}"
@@ -301,17 +305,13 @@ def dump_producer_snapshot(path: Path, options: IndexOptions = DEFAULT) -> Itera
         shown = fields | {"currentTxnFirstOffset": optional}
         yield EntryLine(" ".join(f"{name}: {value}" for name, value in shown.items()), fields)
     if options.shows_bytes:
-        from .byte_rows import snapshot_rows
-
-        yield snapshot_rows(data)
+        yield byte_rows.snapshot_rows(data)
 
 
 def _bytes(options: IndexOptions, structure: Struct, data: bytes, slot: int) -> Iterator[Event]:
     """The fields of the entry at ``slot``, if the options ask for them."""
     if options.shows_bytes:
-        from .byte_rows import entry_rows
-
-        yield entry_rows(structure, data, slot)
+        yield byte_rows.entry_rows(structure, data, slot)
 
 
 def _sanity(path: Path, insane: str | None, data: bytes, entry: Struct) -> Iterator[Event]:

@@ -8,10 +8,15 @@ import base64
 from pathlib import Path
 from typing import Any
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from .decoders import Tombstone, Typed
 from .embedded import data_document
 from .events import BatchLine, ByteRows, DumpFinding, EntryLine, Event, FileStart, RecordLine, Remark
 from .text_lines import codec_name, sequence_of, size_of, timestamp_type
+
+with lazy_imports:
+    from odradek.protocol.show import show
 
 
 def json_document(event: Event, path: Path, *, skip_record_metadata: bool) -> dict[str, Any]:
@@ -90,9 +95,7 @@ def _record(event: RecordLine, *, skip_record_metadata: bool) -> dict[str, Any]:
 
 def _fields(event: ByteRows) -> list[dict[str, Any]]:
     """Each field with its position. The size of a field that contains others is their total size."""
-    from odradek.protocol.show.show import secret_paths, value_of
-
-    secrets = secret_paths(event.notes)
+    secrets = show.secret_paths(event.notes)
     return [
         {
             "at": event.at + note.start,
@@ -100,7 +103,7 @@ def _fields(event: ByteRows) -> list[dict[str, Any]]:
             "depth": note.depth,
             "field": note.path,
             "type": note.kind,
-            "value": value_of(note, secrets),
+            "value": show.value_of(note, secrets),
         }
         for note in event.notes
     ]

@@ -11,6 +11,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError, ProtocolError
 from odradek.protocol.messages import message_class
 from odradek.protocol.records.batch import BatchHeader
@@ -22,6 +23,11 @@ from ..files.file_names import base_offset_of
 from .decoders import Decoder, Typed
 from .events import BatchLine, Control, DumpFinding, Event, FileStart, RecordLine, Remark
 from .segment_scan import Batch, DamagedBytes, LogFile
+
+with lazy_imports:
+    from odradek.protocol import codec
+
+    from . import byte_rows
 
 if TYPE_CHECKING:
     from .byte_rows import RecordByteRows
@@ -133,9 +139,7 @@ def _batch(path: Path, batch: Batch, options: LogOptions, order: _Order) -> Iter
     computed = batch.computed_crc
     yield BatchLine(position, header, computed == header.crc)
     if options.shows_bytes:
-        from .byte_rows import header_rows
-
-        yield header_rows(position, data)
+        yield byte_rows.header_rows(position, data)
     yield from order.batch(position, header)
     offsets = f"batch with offsets {header.base_offset} to {header.last_offset}"
     if computed != header.crc:
@@ -159,9 +163,7 @@ def _batch(path: Path, batch: Batch, options: LogOptions, order: _Order) -> Iter
 
 
 def _record_rows(batch: Batch) -> "RecordByteRows":
-    from .byte_rows import RecordByteRows
-
-    return RecordByteRows(*batch)
+    return byte_rows.RecordByteRows(*batch)
 
 
 def _record(
@@ -195,10 +197,8 @@ def control_of(record: Record) -> Control:
     name = _CONTROL_MESSAGES.get(kind)
     if name is None:
         return Control(kind, type_id, None, None)
-    from odradek.protocol.codec import decode
-
     cls: type[Any] = message_class(name)
     value = record.value or b""
     version = int.from_bytes(value[:2], "big", signed=True)  # each of these messages begins with its version
     version = min(max(version, cls.VERSIONS[0]), cls.VERSIONS[1])
-    return Control(kind, type_id, None, Typed(decode(cls, version, value)[0], type_id, version))
+    return Control(kind, type_id, None, Typed(codec.decode(cls, version, value)[0], type_id, version))

@@ -8,8 +8,13 @@ import io
 import sys
 from pathlib import Path
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from .events import DumpFinding, Event
 from .text_lines import MessageText, coordinator_text, lines, metadata_message_text
+
+with lazy_imports:
+    from . import remote_log_lines
 
 LINES_AT_ONCE = 256  # written together: a write for each line halves the speed
 MAX_WAITING_CHARACTERS = 1 << 20
@@ -77,9 +82,7 @@ def _message_text(decoder: str | None) -> MessageText:
         case "cluster_metadata":
             return metadata_message_text
         case "remote_log_metadata":
-            from .remote_log_lines import remote_log_text
-
-            return remote_log_text
+            return remote_log_lines.remote_log_text
     return coordinator_text
 
 

@@ -7,6 +7,7 @@ those of Kafka 4.4.0's tool byte for byte (a test compares them).
 import re
 from collections.abc import Callable
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.records.batch import BatchHeader, increment_sequence
 from odradek.protocol.records.compression import compression_name
 from odradek.protocol.records.control import ControlRecordType
@@ -14,6 +15,12 @@ from odradek.protocol.records.record import Record
 
 from .decoders import Decoded, Tombstone, Typed
 from .events import BatchLine, ByteRows, Control, EntryLine, Event, FileStart, RecordLine, Remark
+
+with lazy_imports:
+    from odradek.protocol.apis import table
+    from odradek.protocol.show import message_documents, show
+
+    from . import embedded
 
 _ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _REPLACEMENT = "\ufffd".encode()
@@ -47,9 +54,7 @@ def lines(event: Event, *, skip_record_metadata: bool, message_text: MessageText
 
 def byte_lines(event: ByteRows) -> list[str]:
     """A table of the fields with their positions, as in ``odradek protocol show --bytes``."""
-    from odradek.protocol.show.show import field_lines
-
-    heading, *rows = field_lines(event.notes, event.data, event.at)
+    heading, *rows = show.field_lines(event.notes, event.data, event.at)
     return [f"  {heading}{f' ({event.where})' if event.where else ''}", *(f"  {row}" for row in rows)]
 
 
@@ -105,10 +110,9 @@ def control_text(control: Control) -> str:
         return f" endTxnMarker: {control.type.name} coordinatorEpoch: {control.coordinator_epoch}"
     if control.message is None:
         return f" controlType: {control.type.name}({control.type_id})"
-    from odradek.protocol.show.message_documents import document, kafka_json
-
     message = control.message
-    return f" {_CONTROL_LABELS[control.type]} {kafka_json(document(message.message, message.version))}"
+    document = message_documents.document(message.message, message.version)
+    return f" {_CONTROL_LABELS[control.type]} {message_documents.kafka_json(document)}"
 
 
 def content_text(decoded: Decoded, prefix: str, message_text: MessageText) -> str:
@@ -137,29 +141,19 @@ def _part(part: Typed | Tombstone | bytes | int, is_key: bool, message_text: Mes
 
 def coordinator_text(typed: Typed, is_key: bool) -> str:
     """A key or value of a coordinator's topic: type or version as text, and the fields."""
-    from odradek.protocol.show.message_documents import kafka_json
-
-    from .embedded import data_document
-
     label = {"type": str(typed.type)} if is_key else {"version": str(typed.version)}
-    return kafka_json({**label, "data": data_document(typed, deeper=False)})
+    return message_documents.kafka_json({**label, "data": embedded.data_document(typed, deeper=False)})
 
 
 def metadata_message_text(typed: Typed, is_key: bool) -> str:
     """A metadata record: its type by name, its version as a number, and the fields."""
-    from odradek.protocol.show.message_documents import kafka_json
-
-    from .embedded import data_document
-
-    fields = data_document(typed, deeper=False)
-    return kafka_json({"type": record_type_name(typed), "version": typed.version, "data": fields})
+    fields = embedded.data_document(typed, deeper=False)
+    return message_documents.kafka_json({"type": record_type_name(typed), "version": typed.version, "data": fields})
 
 
 def record_type_name(typed: Typed) -> str:
     """Kafka's MetadataRecordType: TopicRecord is TOPIC_RECORD."""
-    from odradek.protocol.apis.table import snake_case
-
-    return snake_case(typed.message.NAME).upper()
+    return table.snake_case(typed.message.NAME).upper()
 
 
 def java_text(data: bytes) -> str:

@@ -4,8 +4,12 @@ import argparse
 from collections.abc import Sequence
 
 from odradek.protocol.common.command_arguments import add_arguments, parse
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from .arguments import TestBrokerArguments
+
+with lazy_imports:
+    from . import command
 
 
 def test_broker(arguments: Sequence[str]) -> int:
@@ -17,6 +21,4 @@ def test_broker(arguments: Sequence[str]) -> int:
     )
     add_arguments(parser, TestBrokerArguments)
     options = parse(parser, TestBrokerArguments, arguments)
-    from .command import run_test_broker
-
-    return run_test_broker(options)
+    return command.run_test_broker(options)

@@ -3,6 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    from odradek.broker.config import server_config
+
 if TYPE_CHECKING:
     from odradek.broker.config.server_config import ServerConfig
 
@@ -36,6 +41,6 @@ def config_text(key: str, value: ConfigValue) -> str:
 
 def loaded(keys: Mapping[str, str]) -> "ServerConfig":
     """The configuration of a broker for tests. Raises ConfigError; its messages call the keys ``configs``."""
-    from odradek.broker.config.server_config import ServerConfig
-
-    return ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()], overrides_are="configs")
+    return server_config.ServerConfig.load(
+        None, [f"{key}={value}" for key, value in keys.items()], overrides_are="configs"
+    )

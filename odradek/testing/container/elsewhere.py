@@ -7,11 +7,17 @@ else that needs a broker in this process. A test that uses one of these is skipp
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 from ..broker.config_values import ConfigValue
 from ..fixtures.options import ADDRESS_OPTION, IMAGE_OPTION
 from ..inspection import Inspection
+
+with lazy_imports:
+    import pytest
+
+    from ..broker import in_process
 
 if TYPE_CHECKING:
     from odradek.client.admin import Admin
@@ -51,14 +57,10 @@ class BrokerElsewhere(Inspection):
 
     def __getattr__(self, name: str) -> NoReturn:
         """Skips the test if it uses an attribute that only :class:`InProcessBroker` has. Raises AttributeError else."""
-        from ..broker.in_process import InProcessBroker
-
-        if not name.startswith("_") and (hasattr(InProcessBroker, name) or name in ("faults", "log_dir")):
+        if not name.startswith("_") and (hasattr(in_process.InProcessBroker, name) or name in ("faults", "log_dir")):
             _skip(f"kafka.{name} needs a broker in this process, without {ADDRESS_OPTION} and {IMAGE_OPTION}")
         raise AttributeError(name)
 
 
 def _skip(reason: str) -> NoReturn:
-    import pytest
-
     pytest.skip(reason)

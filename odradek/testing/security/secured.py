@@ -15,9 +15,17 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.server_config import ServerConfig
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..broker.config_values import ConfigValue, loaded
 from ..broker.in_process import HOST, InProcessBroker
+
+with lazy_imports:
+    import ssl
+
+    from odradek.client.admin import scram_users
+
+    from . import certificates
 
 if TYPE_CHECKING:
     from odradek.client.admin.acl_types import AclBinding
@@ -119,8 +127,6 @@ class ClientSecurity:
     @property
     def aiokafka(self) -> dict[str, Any]:
         """Arguments of aiokafka's clients."""
-        import ssl
-
         settings = self._python()
         if self.trust is not None:
             context = ssl.create_default_context(cafile=str(self.trust))
@@ -220,9 +226,7 @@ class SecuredBroker(InProcessBroker):
         return keys
 
     def _tls_keys(self) -> dict[str, str]:
-        from .certificates import CertificateAuthority
-
-        authority = CertificateAuthority()
+        authority = certificates.CertificateAuthority()
         authority.write_pem(self._files / "ca.pem")
         authority.issue("broker", ["localhost", HOST]).write_pem(self._files / "broker.pem")
         keys = {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self._files / "broker.pem")}
@@ -243,10 +247,8 @@ class SecuredBroker(InProcessBroker):
         with_scram = self.security.has_sasl and mechanism in SCRAM
 
         async def make(admin: "Admin") -> None:
-            from odradek.client.admin.scram_users import ScramUpsertion
-
             if with_scram:
-                users = [ScramUpsertion(user, mechanism, password) for user, password in passwords.items()]
+                users = [scram_users.ScramUpsertion(user, mechanism, password) for user, password in passwords.items()]
                 await admin.alter_user_scram_credentials(users)
             if acls:
                 await admin.create_acls(acls)

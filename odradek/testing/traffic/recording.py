@@ -9,9 +9,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..inspection import TIMEOUT_S, run
 from .exchange import LazyDocument, RecordedExchange
 from .file_format import lines_of, read_lines
+
+with lazy_imports:
+    from . import replay
 
 if TYPE_CHECKING:
     from .replay_result import ReplayResult
@@ -124,9 +129,7 @@ class Traffic:
         because a connection or login fails, for example, are in :attr:`ReplayResult.skipped`. Raises ValueError if the
         address is not ``host:port``.
         """
-        from .replay import replay
-
-        coroutine = replay(self._all(), bootstrap_servers, ignore=ignore, timeout_s=timeout_s, security=security)
+        coroutine = replay.replay(self._all(), bootstrap_servers, ignore=ignore, timeout_s=timeout_s, security=security)
         return run(coroutine)
 
     # --- recording, in the broker's thread

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.apis.api_keys import ApiKey, api
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.show.message_documents import Document
@@ -19,6 +20,11 @@ from .exchange import RecordedExchange
 from .minted import Minted
 from .replay_plan import ReplayPlan
 from .replay_result import ReplayResult
+
+with lazy_imports:
+    from odradek.client import errors
+    from odradek.client.cluster import connection as cluster_connection
+    from odradek.client.security import secured as security_secured
 
 if TYPE_CHECKING:
     from odradek.client.cluster.connection import BrokerConnection
@@ -68,12 +74,10 @@ class Replayer:
 
     async def _send(self, exchange: RecordedExchange) -> None:
         """Sends a request, or notes in the result why it can't be sent."""
-        from odradek.client.errors import ClientError
-
         reason = None
         try:
             reason = await self._try_to_send(exchange)
-        except (ProtocolError, ClientError) as error:
+        except (ProtocolError, errors.ClientError) as error:
             reason = str(error)
         if reason is not None:
             self._result.skip(exchange, reason)
@@ -99,11 +103,11 @@ class Replayer:
         return None
 
     async def _connection(self, exchange: RecordedExchange) -> "BrokerConnection":
-        from odradek.client.cluster.connection import BrokerConnection
-
         known = self._connections.get(exchange.connection)
         if known is None:
-            known = await BrokerConnection.open(*self._address, client_id=exchange.client_id, secured=self._secured)
+            known = await cluster_connection.BrokerConnection.open(
+                *self._address, client_id=exchange.client_id, secured=self._secured
+            )
             self._connections[exchange.connection] = known
         return known
 
@@ -145,8 +149,7 @@ async def replay(
     security: Mapping[str, str] | None = None,
 ) -> ReplayResult:
     """Replays against ``host:port``, see :meth:`.recording.Traffic.replay`. Raises ValueError for a wrong address."""
-    from odradek.client.cluster.connection import parse_address
-    from odradek.client.security.secured import secured_of
-
-    secured = None if security is None else secured_of(security)
-    return await Replayer(exchanges, parse_address(bootstrap_server), ignore, timeout_s, secured).run()
+    secured = None if security is None else security_secured.secured_of(security)
+    return await Replayer(
+        exchanges, cluster_connection.parse_address(bootstrap_server), ignore, timeout_s, secured
+    ).run()

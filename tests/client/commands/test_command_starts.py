@@ -85,8 +85,10 @@ A_REQUEST = {
 
 
 def imported_by(code: str) -> set[str]:
-    """The modules that a new process has imported after running some code. Its output is ignored."""
-    code += "\nimport sys; print(*sorted(sys.modules))"
+    """The modules that a new process has executed after running some code. Its output is ignored."""
+    code += (
+        "\nimport sys; print(*(name for name, module in sys.modules.items() if type(module).__name__ != '_LazyModule'))"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(run.stdout.splitlines()[-1].split())
 

@@ -9,6 +9,7 @@ resolveRegularExpressions, handleRegularExpressionsResult.
 import logging
 from collections.abc import Generator
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.security.acl import AclOperation
 
 from ...coordinator.effects import SetTimer
@@ -23,6 +24,9 @@ from .group import (
 )
 from .records import epoch_record, regex_record
 from .registry import GroupRegistry
+
+with lazy_imports:
+    from . import regular_expressions
 
 logger = logging.getLogger(__name__)
 
@@ -127,8 +131,6 @@ def _records_in_steps(groups: GroupRegistry, event: RegularExpressionsDue, now_m
 def _matches(
     groups: GroupRegistry, event: RegularExpressionsDue, now_ms: int
 ) -> Generator[list[CoordinatorRecord], None, dict[str, ResolvedRegularExpression]]:
-    from .regular_expressions import matching  # RE2 comes with the first pattern
-
     names = list(groups.topics.names())
     version = groups.topics.version
     resolved: dict[str, ResolvedRegularExpression] = {}
@@ -139,7 +141,7 @@ def _matches(
                 yield []
             found |= {
                 name
-                for name in matching(pattern, names[start : start + NAMES_A_STEP])
+                for name in regular_expressions.matching(pattern, names[start : start + NAMES_A_STEP])
                 if event.access is None or event.access.topic(AclOperation.DESCRIBE, name, log=False)
             }
         resolved[pattern] = ResolvedRegularExpression(frozenset(found), version, now_ms)

@@ -9,6 +9,11 @@ matches them too). Invariants: pure; the library is imported with the first patt
 from collections.abc import Iterable
 from typing import Any
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    import re2
+
 _RE2J_WORDS = {
     "bad repetition operator": "invalid nested repetition operator",
     "invalid named capture group": "invalid named capture",
@@ -39,8 +44,6 @@ def matching(pattern: str, topic_names: Iterable[str]) -> frozenset[str]:
 
 def compile_pattern(pattern: str) -> Any:
     """Returns the compiled pattern, which the library caches, or the text of its error."""
-    import re2  # 1.5 MB that only groups with a regular expression need
-
     options = re2.Options()
     options.log_errors = False  # else the library itself writes to standard error
     try:

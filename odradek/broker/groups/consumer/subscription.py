@@ -8,6 +8,7 @@ updateSubscriptionMetadata.
 import logging
 from enum import Enum, auto
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 from ..effects import GroupEffects
@@ -19,6 +20,9 @@ from .member import ConsumerGroupMember
 from .records import epoch_record, member_record, partition_metadata_tombstone, regex_tombstone
 from .regex_resolution import resolve_when_due
 from .registry import GroupRegistry
+
+with lazy_imports:
+    from . import regular_expressions
 
 logger = logging.getLogger(__name__)
 
@@ -77,9 +81,7 @@ def update_regular_expression(
 
 def validate_regular_expression(pattern: str) -> None:
     """Raises KafkaError INVALID_REGULAR_EXPRESSION with RE2's reason."""
-    from .regular_expressions import validate  # RE2 comes with the first pattern
-
-    problem = validate(pattern)
+    problem = regular_expressions.validate(pattern)
     if problem is not None:
         raise KafkaError(
             ErrorCode.INVALID_REGULAR_EXPRESSION,

@@ -6,6 +6,7 @@ Source: ``OffsetMetadataManager.commitOffset``, ``deleteOffsets``; ``ClassicGrou
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Union
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.messages.groups import (
@@ -18,6 +19,10 @@ from odradek.protocol.messages.groups import (
 from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
 from ..effects import GroupEffects
 from .store import GroupsAndOffsets, offset_commit_record, offset_tombstone
+
+with lazy_imports:
+    from ..consumer import offset_validation as consumer_offset_validation
+    from ..streams import offset_validation as streams_offset_validation
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup
@@ -103,16 +108,16 @@ def _validate_commit(
     if group is None:
         consumer_group = core.groups.consumer.get(request.group_id)
         if consumer_group is not None:
-            from ..consumer.offset_validation import validate_commit
-
-            return validate_commit(consumer_group, request.member_id, generation_id, api_version)
+            return consumer_offset_validation.validate_commit(
+                consumer_group, request.member_id, generation_id, api_version
+            )
         if request.group_id in core.groups.share:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         streams_group = core.groups.streams.get(request.group_id)
         if streams_group is not None:
-            from ..streams.offset_validation import validate_commit as validate_streams_commit
-
-            return validate_streams_commit(streams_group, request.member_id, generation_id, api_version)
+            return streams_offset_validation.validate_commit(
+                streams_group, request.member_id, generation_id, api_version
+            )
         if generation_id < 0:
             # An administrator, or a consumer without a group: replaying the commit creates a simple group.
             return None

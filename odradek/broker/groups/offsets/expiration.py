@@ -17,6 +17,7 @@ An Empty group without offsets is deleted too. Source: ``OffsetMetadataManager.c
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Union
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.messages.group_records import OffsetCommitKey
 
 from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
@@ -24,6 +25,10 @@ from ..classic.records import group_tombstone
 from ..records import CoordinatorRecord
 from .partition_offsets import CommittedOffset
 from .store import GroupsAndOffsets, offset_tombstone
+
+with lazy_imports:
+    from ..consumer import records as consumer_records
+    from ..streams import records as streams_records
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup
@@ -71,17 +76,13 @@ class Expiration:
             if consumer_group is None:
                 continue
             if (yield from self._expire_offsets(consumer_group)) and not consumer_group.members:
-                from ..consumer.records import group_tombstones
-
-                self._records += group_tombstones(consumer_group)
+                self._records += consumer_records.group_tombstones(consumer_group)
         for group_id in list(core.groups.streams):
             streams_group = core.groups.streams.get(group_id)
             if streams_group is None:
                 continue
             if (yield from self._expire_offsets(streams_group)) and not streams_group.members:
-                from ..streams.records import group_tombstones as streams_group_tombstones
-
-                self._records += streams_group_tombstones(streams_group)
+                self._records += streams_records.group_tombstones(streams_group)
 
     def _ends_step(self, cost_us: int) -> bool:
         """Whether the step has used its time."""

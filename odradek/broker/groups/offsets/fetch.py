@@ -6,12 +6,17 @@ not an error.
 
 from collections.abc import Generator, Mapping
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import OffsetFetchResponse
 
 from ..classic.group import GroupState
 from .partition_offsets import CommittedOffset
 from .store import ZERO_UUID, GroupsAndOffsets, TopicOffsets
+
+with lazy_imports:
+    from ..consumer import offset_validation as consumer_offset_validation
+    from ..streams import offset_validation as streams_offset_validation
 
 NO_OFFSET = -1
 NO_LEADER_EPOCH = -1
@@ -37,14 +42,10 @@ def validate_fetch(core: GroupsAndOffsets, group_id: str, member_id: str | None,
     (KIP-848)."""
     streams_group = core.groups.streams.get(group_id)
     if streams_group is not None:
-        from ..streams.offset_validation import validate_fetch as validate_streams_member
-
-        validate_streams_member(streams_group, member_id, member_epoch)
+        streams_offset_validation.validate_fetch(streams_group, member_id, member_epoch)
     consumer_group = core.groups.consumer.get(group_id)
     if consumer_group is not None and (member_id is not None or member_epoch >= 0):
-        from ..consumer.offset_validation import validate_fetch as validate_member
-
-        validate_member(consumer_group, member_id, member_epoch)
+        consumer_offset_validation.validate_fetch(consumer_group, member_id, member_epoch)
 
 
 def fetch_offsets(

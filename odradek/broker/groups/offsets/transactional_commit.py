@@ -5,6 +5,7 @@ Source: ``OffsetMetadataManager.commitTransactionalOffset``, ``validateTransacti
 
 from collections.abc import Callable
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
@@ -13,6 +14,10 @@ from ...coordinator.effects import OpenTransaction
 from ..classic.group import NO_TIMESTAMP, ClassicGroup, GroupState
 from ..effects import GroupEffects
 from .store import GroupsAndOffsets, offset_commit_record
+
+with lazy_imports:
+    from ..consumer import offset_validation as consumer_offset_validation
+    from ..streams import offset_validation as streams_offset_validation
 
 GROUP_ID_NOT_FOUND_SINCE = 6
 TxnOffsetCommitResponseTopic = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
@@ -69,9 +74,7 @@ def _validate_sender(
     consumer_group = core.groups.consumer.get(request.group_id)
     epoch = request.generation_id_or_member_epoch
     if consumer_group is not None:
-        from ..consumer.offset_validation import validate_transactional_commit
-
-        return validate_transactional_commit(
+        return consumer_offset_validation.validate_transactional_commit(
             consumer_group, request.member_id, request.group_instance_id, epoch, api_version
         )
     if group is not None:
@@ -79,9 +82,7 @@ def _validate_sender(
     elif request.group_id in core.groups.share:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
     elif request.group_id in core.groups.streams:
-        from ..streams.offset_validation import validate_transactional_commit as validate_streams_commit
-
-        return validate_streams_commit(
+        return streams_offset_validation.validate_transactional_commit(
             core.groups.streams[request.group_id], request.member_id, request.group_instance_id, epoch, api_version
         )
     elif epoch >= 0:

@@ -7,6 +7,7 @@ Source: ControllerApis.createTopics, ReplicationControlManager.createTopics.
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.metadata_records import TopicRecord
@@ -22,6 +23,9 @@ from .config_operations import ConfigOperation, OperationType
 from .configs import alter_resource
 from .controller import Controller, TakePartitions, unlimited
 from .placement import PLACED_A_STEP, Placer
+
+with lazy_imports:
+    from ...config import describe
 
 USE_DEFAULT = -1
 MAX_PARTITIONS_PER_BATCH = 10_000
@@ -160,21 +164,19 @@ def _effective_configs(image: MetadataImage, overrides: dict[str, str], controll
     """The configs of a topic with these overrides, with the source of each. Unlike in DescribeConfigs, the source is
     the first layer that sets any synonym of the key (KafkaConfigSchema.resolveEffectiveTopicConfig).
     """
-    from ...config.describe import ConfigSource, describe_topic  # only when a topic is created
-
     cluster, node = image.broker_config_layers(controller.node_id)
     layers = (
-        (ConfigSource.DYNAMIC_BROKER_CONFIG, node),
-        (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, cluster),
-        (ConfigSource.STATIC_BROKER_CONFIG, controller.config.originals),
+        (describe.ConfigSource.DYNAMIC_BROKER_CONFIG, node),
+        (describe.ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, cluster),
+        (describe.ConfigSource.STATIC_BROKER_CONFIG, controller.config.originals),
     )
-    for entry in sorted(describe_topic(controller.config, overrides, cluster, node), key=attrgetter("name")):
-        source = ConfigSource.DYNAMIC_TOPIC_CONFIG
+    for entry in sorted(describe.describe_topic(controller.config, overrides, cluster, node), key=attrgetter("name")):
+        source = describe.ConfigSource.DYNAMIC_TOPIC_CONFIG
         if entry.name not in overrides:
             server_key = topic_keys()[entry.name].server_key
             names = () if server_key is None else server_keys()[server_key].synonyms
             sources = (source for source, layer in layers if any(name in layer for name in names))
-            source = next(sources, ConfigSource.DEFAULT_CONFIG)
+            source = next(sources, describe.ConfigSource.DEFAULT_CONFIG)
         yield Config(entry.name, entry.value, entry.read_only, source, entry.is_sensitive)
 
 

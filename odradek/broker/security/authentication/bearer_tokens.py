@@ -8,11 +8,16 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ...config.errors import ConfigError
 from ...config.oauthbearer import AUDIENCE_KEY, ISSUER_KEY, JWKS_HANDLER, JwksSettings, OAuthBearerSettings
 from .bearer_token import BearerToken, TokenRefusal
 from .oauthbearer import Validate
 from .unsecured_tokens import UnsecuredRules, validate_unsecured
+
+with lazy_imports:
+    from . import signed_tokens
 
 if TYPE_CHECKING:
     from .jwks import FetchedKeys, FileKeys
@@ -59,13 +64,11 @@ def _by_keys(settings: JwksSettings) -> Validate:
 
 
 def _validate(keys: "FileKeys | FetchedKeys", rules: "TokenRules", text: str, now_ms: int) -> BearerToken:
-    from .signed_tokens import key_id_of, validate_signed
-
     known = keys.current()
     try:
-        return validate_signed(text, known, rules, now_ms)
+        return signed_tokens.validate_signed(text, known, rules, now_ms)
     except TokenRefusal:
-        key_id = key_id_of(text)
+        key_id = signed_tokens.key_id_of(text)
         if key_id is not None and all(key.key_id != key_id for key in known):
             keys.missing()
         raise

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.security import scram
 
 from ...config.sasl import ListenerSasl, MechanismSettings, file_of_plain_users, plain_users
@@ -19,6 +20,9 @@ from .plain import PlainExchange
 from .scram import ScramExchange
 from .scram_accounts import ImageAccounts, random_text
 from .scram_decoys import ScramDecoys
+
+with lazy_imports:
+    from . import bearer_tokens, oauthbearer
 
 if TYPE_CHECKING:
     from ...metadata.image.token_hmacs import TokenHmacs
@@ -44,10 +48,9 @@ def mechanisms_of(
         if enabled.name == "PLAIN":
             made[enabled.name] = _plain(config, listener, enabled)
         elif enabled.oauthbearer is not None:
-            from .bearer_tokens import validation_of
-            from .oauthbearer import OAuthBearerExchange  # few brokers need it
-
-            made[enabled.name] = partial(OAuthBearerExchange, validation_of(enabled.oauthbearer))
+            made[enabled.name] = partial(
+                oauthbearer.OAuthBearerExchange, bearer_tokens.validation_of(enabled.oauthbearer)
+            )
         else:
             mechanism = scram.MECHANISMS[enabled.name]
             accounts = ImageAccounts(mechanism, image, token_hmacs, decoys)

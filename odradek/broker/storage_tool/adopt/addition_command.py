@@ -10,10 +10,16 @@ from pathlib import Path
 import click
 
 from odradek.protocol.common.command_options import argument, arguments, flag, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.check.command import run
 
 from .command import topic_configs
+
+with lazy_imports:
+    from ...config import server_config
+    from ...server import commands, random_ids
+    from . import addition, plan
 
 DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -53,19 +59,13 @@ def command(options: AdditionOptions) -> int:
     unknown = sorted(given.keys() - set(options.names))
     if unknown:
         raise click.UsageError(f"--config names topic {unknown[0]}, which is not among those to be added")
-    from ...config.server_config import ServerConfig
-    from ...server.commands import START_ERRORS
-    from ...server.random_ids import random_uuid
-    from . import addition
-    from .plan import AdoptionRefusedError, AdoptionWishes
-
     path = options.directory.absolute()
     try:
         if options.check_configs:
-            addition.check_configs(given, ServerConfig.load(None, [], os.environ))
+            addition.check_configs(given, server_config.ServerConfig.load(None, [], os.environ))
             return 0
         now_ms = clock_ms()
-        wishes = AdoptionWishes(
+        wishes = plan.AdoptionWishes(
             options.node_id, options.cluster_id, configs=given, exact_configs=frozenset(options.exact)
         )
         added = addition.add_topics(
@@ -75,11 +75,11 @@ def command(options: AdditionOptions) -> int:
             os.environ,
             may_be_internal=options.internal,
             now_ms=now_ms,
-            random_uuid=random_uuid,
+            random_uuid=random_ids.random_uuid,
         )
-    except AdoptionRefusedError as refused:
+    except plan.AdoptionRefusedError as refused:
         raise click.ClickException("; ".join(refused.problems)) from refused
-    except START_ERRORS as error:
+    except commands.START_ERRORS as error:
         raise click.ClickException(str(error)) from error
     for topic in added:
         click.echo(f"added topic {topic.name} with {topic.partition_count} partitions")

@@ -15,6 +15,11 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from odradek.protocol.common.command_options import arguments, flag, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    from . import plan as adopt_plan
+    from . import rescue as adopt_rescue
 
 if TYPE_CHECKING:
     from .plan import AdoptionPlan
@@ -81,10 +86,7 @@ class AdoptOptions:
 @takes(AdoptOptions)
 def command(options: AdoptOptions) -> int:
     """Reads the directories, prints the plan, writes, serves. Returns the exit code."""
-    from .plan import AdoptionWishes
-    from .rescue import Rescue
-
-    wishes = AdoptionWishes(
+    wishes = adopt_plan.AdoptionWishes(
         node_id=options.node_id,
         cluster_id=options.cluster_id,
         set_metadata_aside=options.set_metadata_aside,
@@ -95,7 +97,7 @@ def command(options: AdoptOptions) -> int:
     settings = [KEPT_OFFSETS, *(READ_ONLY_SETTINGS if options.read_only else ()), *options.overrides]
     paths = [path.absolute() for path in options.directories]
     properties = None if options.conf is None else options.conf.read()
-    rescue = Rescue(paths, read_only=options.read_only, refusal=REFUSAL)
+    rescue = adopt_rescue.Rescue(paths, read_only=options.read_only, refusal=REFUSAL)
     problems = rescue.prepare(wishes, properties, settings, os.environ, no_serve=options.no_serve, show_plan=print_plan)
     if problems:
         for problem in problems:

@@ -14,10 +14,21 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import argument, flag, included, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..command_config import ConnectionOptions, given_settings
 from ..output import print_json
 from ..running import CommandError, json_option, main, run
+
+with lazy_imports:
+    import time
+
+    from ... import errors as client_errors
+    from ...cluster import cluster
+    from ...security import settings
+    from . import cluster_checks, group_checks, record_check, topic_checks
+    from . import diagnosis as doctor_diagnosis
+    from . import target as doctor_target
 
 if TYPE_CHECKING:
     from ...security.settings import Security
@@ -62,15 +73,16 @@ def command(options: DoctorOptions) -> int:
         raise click.UsageError("--record-bytes needs --topic: its max.message.bytes is the limit")
 
     async def work() -> int:
-        from .diagnosis import Verdict
-
         found: list[Diagnosis] = []
         async for diagnosis in examine(options):
             found.append(diagnosis)
             if not options.as_json:
                 _show(diagnosis)
         verdicts = [diagnosis.verdict for diagnosis in found]
-        errors, warnings = verdicts.count(Verdict.ERROR), verdicts.count(Verdict.WARNING)
+        errors, warnings = (
+            verdicts.count(doctor_diagnosis.Verdict.ERROR),
+            verdicts.count(doctor_diagnosis.Verdict.WARNING),
+        )
         if options.as_json:
             print_json(
                 {"errors": errors, "warnings": warnings, "diagnoses": [diagnosis._asdict() for diagnosis in found]}
@@ -95,15 +107,12 @@ def _show(diagnosis: Diagnosis) -> None:
 
 async def examine(options: DoctorOptions) -> AsyncIterator[Diagnosis]:
     """Tries every given address, then the cluster behind the first one that works. Raises CommandError, ClientError."""
-    from ...cluster.cluster import parse_bootstrap_servers
-    from .target import Target, check_target
-
     security = _security(options.connection.command_config)
-    works: Target | None = None
+    works: doctor_target.Target | None = None
     try:
-        for host, port in parse_bootstrap_servers(options.address or options.connection.bootstrap_server):
-            target = Target(host, port, security, options.timeout_ms / 1000)
-            async for diagnosis in check_target(target):
+        for host, port in cluster.parse_bootstrap_servers(options.address or options.connection.bootstrap_server):
+            target = doctor_target.Target(host, port, security, options.timeout_ms / 1000)
+            async for diagnosis in doctor_target.check_target(target):
                 yield diagnosis
             if works is None and target.connection is not None:
                 works = target
@@ -119,52 +128,45 @@ async def examine(options: DoctorOptions) -> AsyncIterator[Diagnosis]:
 
 def _security(path: str | None) -> Security | None:
     """The security settings of the file and of ``--command-property``; None for PLAINTEXT. Raises CommandError."""
-    from ...errors import ConfigurationError
-    from ...security.settings import KEYS, security_of
-
     try:
-        return security_of({key: given.text for key, given in given_settings(path, ()).items() if key in KEYS})
-    except ConfigurationError as error:
+        return settings.security_of(
+            {key: given.text for key, given in given_settings(path, ()).items() if key in settings.KEYS}
+        )
+    except client_errors.ConfigurationError as error:
         raise CommandError(str(error)) from None
 
 
 async def _examine_cluster(options: DoctorOptions, target: Target) -> AsyncIterator[Diagnosis]:
     """The checks behind a listener that works. Without all advertised addresses, the others would only time out."""
-    import time
-
-    from .cluster_checks import ClusterAdmin, check_advertised, check_controllers, check_replication, judge_versions
-    from .diagnosis import Verdict, skipped
-    from .group_checks import GroupChecksAdmin, check_group
-    from .record_check import check_record
-    from .topic_checks import TopicChecksAdmin, check_topic
-
     assert target.connection is not None
     assert target.metadata is not None
-    yield judge_versions(target.connection.versions)
+    yield cluster_checks.judge_versions(target.connection.versions)
     is_reached = True
-    async for diagnosis in check_advertised(target, target.metadata):
+    async for diagnosis in cluster_checks.check_advertised(target, target.metadata):
         yield diagnosis
-        is_reached = is_reached and diagnosis.verdict is not Verdict.ERROR
+        is_reached = is_reached and diagnosis.verdict is not doctor_diagnosis.Verdict.ERROR
     if not is_reached:
-        yield skipped("cluster", "clients do not reach every broker, so nothing behind them was tried")
+        yield doctor_diagnosis.skipped("cluster", "clients do not reach every broker, so nothing behind them was tried")
         return
     timeout_ms = options.timeout_ms
-    async with ClusterAdmin(
+    async with cluster_checks.ClusterAdmin(
         target.address,
         client_id="odradek-doctor",
         request_timeout_ms=timeout_ms,
         default_api_timeout_ms=timeout_ms,
         security=target.secured,
     ) as admin:
-        yield await check_controllers(admin, target.metadata)
-        checks = [check_replication(admin, target.metadata)]
+        yield await cluster_checks.check_controllers(admin, target.metadata)
+        checks = [cluster_checks.check_replication(admin, target.metadata)]
         if options.topic is not None:
-            topics, now_ms = TopicChecksAdmin.beside(admin), int(time.time() * 1000)
-            checks.append(check_topic(topics, options.topic, options.record_bytes, now_ms))
+            topics, now_ms = topic_checks.TopicChecksAdmin.beside(admin), int(time.time() * 1000)
+            checks.append(topic_checks.check_topic(topics, options.topic, options.record_bytes, now_ms))
         if options.group is not None:
-            checks.append(check_group(GroupChecksAdmin.beside(admin), options.group, options.topic))
+            checks.append(
+                group_checks.check_group(group_checks.GroupChecksAdmin.beside(admin), options.group, options.topic)
+            )
         if not options.no_record:
-            checks.append(check_record(admin, target.address, target.secured, timeout_ms))
+            checks.append(record_check.check_record(admin, target.address, target.secured, timeout_ms))
         for check in checks:
             async for diagnosis in check:
                 yield diagnosis

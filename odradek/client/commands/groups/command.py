@@ -10,10 +10,20 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..kafka_command import KafkaCommand
 from ..running import main, run
 from .options import GroupOptions, check
+
+with lazy_imports:
+    import re2
+
+    from ...admin import groups as admin_groups
+    from .. import output
+    from . import admin as groups_admin
+    from . import delete, describe, reset, reset_target, selection
+    from . import list as listing
 
 if TYPE_CHECKING:
     import re2
@@ -46,40 +56,28 @@ def command(options: GroupOptions) -> int:
         return validate_regex(options.validate_regex, as_json=options.as_json)
     to = None
     if options.reset_offsets:
-        from .reset_target import reset_target
-
-        to = reset_target(options.reset.targets, options.groups)
+        to = reset_target.reset_target(options.reset.targets, options.groups)
     return run(lambda: ask(options, to))
 
 
 async def ask(options: GroupOptions, to: ResetTo | None) -> int | None:
     """Connects and runs the action. Returns its exit code, None for 0."""
     if options.action == "list":
-        from ...admin.groups import GroupAdmin
-        from .list import list_groups
-
-        async with options.connection.admin(GroupAdmin, options.timeout_ms) as admin:
-            return await list_groups(admin, options)
+        async with options.connection.admin(admin_groups.GroupAdmin, options.timeout_ms) as admin:
+            return await listing.list_groups(admin, options)
     return await _ask_about_groups(options, to)
 
 
 async def _ask_about_groups(options: GroupOptions, to: ResetTo | None) -> int | None:
-    from .admin import GroupsAdmin
-    from .selection import selected_groups
-
-    async with options.connection.admin(GroupsAdmin, options.timeout_ms) as admin:
-        group_ids = await selected_groups(admin, options)
+    async with options.connection.admin(groups_admin.GroupsAdmin, options.timeout_ms) as admin:
+        group_ids = await selection.selected_groups(admin, options)
         if options.action == "describe":
-            from .describe import describe_groups
-
-            return await describe_groups(admin, options, group_ids)
+            return await describe.describe_groups(admin, options, group_ids)
         if to is not None:
-            from .reset import reset
-
-            return await reset(admin, options, group_ids, to)
-        from .delete import delete_groups, delete_offsets
-
-        return await (delete_groups if options.action == "delete" else delete_offsets)(admin, options, group_ids)
+            return await reset.reset(admin, options, group_ids, to)
+        return await (delete.delete_groups if options.action == "delete" else delete.delete_offsets)(
+            admin, options, group_ids
+        )
 
 
 def validate_regex(pattern: str, *, as_json: bool) -> int:
@@ -88,10 +86,6 @@ def validate_regex(pattern: str, *, as_json: bool) -> int:
     The syntax is RE2's, which has no look-around and no back references. Source:
     ``ConsumerGroupCommand.validateRegex``.
     """
-    import re2
-
-    from ..output import print_json
-
     reason = None
     options = re2.Options()
     options.log_errors = False
@@ -100,7 +94,7 @@ def validate_regex(pattern: str, *, as_json: bool) -> int:
     except re2.error as error:
         reason = _text(error)
     if as_json:
-        print_json({"regex": pattern, "valid": reason is None, "reason": reason})
+        output.print_json({"regex": pattern, "valid": reason is None, "reason": reason})
     elif reason is None:
         click.echo(f"The regular expression `{pattern}` is valid.")
     else:

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..output import MISSING, Column, print_json, print_table
 from ..progress import Progress
 from .documents import members_document, offsets_document, state_document
 from .options import GroupOptions
 from .rebalance import waits
 from .selection import existing_groups
+
+with lazy_imports:
+    from . import offsets
 
 if TYPE_CHECKING:
     from ...admin.group_descriptions import GroupDescription, MemberDescription
@@ -58,9 +63,7 @@ async def _offset_rows(
 ) -> dict[str, list[GroupOffsetRow]]:
     if options.members or options.state is not None:
         return {}
-    from .offsets import describe_offsets
-
-    return await describe_offsets(
+    return await offsets.describe_offsets(
         admin, list(groups.values()), isolation_level=options.isolation_level, lag_seconds=options.lag_seconds
     )
 

@@ -10,10 +10,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.wall_clock import clock_ms
 
 from ...cluster.list_offsets import LATEST_TIMESTAMP
 from ...types import OffsetAndMetadata, TopicPartition
+
+with lazy_imports:
+    from ...admin import record_times
 
 if TYPE_CHECKING:
     from ...admin.group_descriptions import GroupDescription, MemberDescription
@@ -124,14 +128,12 @@ async def _with_seconds(admin: GroupsAdmin, rows: list[GroupOffsetRow], isolatio
     without a committed offset, if the partition has no leader, if the offset is after the log end, or if the record has
     no timestamp.
     """
-    from ...admin.record_times import RecordTimeAdmin
-
     ranges = {
         TopicPartition(row.topic, row.partition): (row.current_offset, row.log_end_offset)
         for row in rows
         if row.current_offset is not None and row.log_end_offset is not None
     }
-    found = await RecordTimeAdmin.beside(admin).next_records(ranges, isolation_level=isolation_level)
+    found = await record_times.RecordTimeAdmin.beside(admin).next_records(ranges, isolation_level=isolation_level)
     now_ms = clock_ms()
     return [
         row._replace(

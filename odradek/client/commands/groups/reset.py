@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ...types import OffsetAndMetadata, TopicPartition
 from ..output import print_columns, print_json
 from ..progress import Progress
@@ -21,6 +23,9 @@ from .csv import csv_text
 from .options import GroupOptions
 from .reset_target import ResetTo
 from .selection import existing_groups
+
+with lazy_imports:
+    from ...cluster import list_offsets
 
 if TYPE_CHECKING:
     from ...admin.group_descriptions import GroupDescription
@@ -109,12 +114,10 @@ async def new_offsets(
 
     ``scope``: topics as in ``--topic``, None for all partitions that have an offset. ``committed``: the offsets now.
     """
-    from ...cluster.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-
     partitions = await _partitions(admin, scope, group_id, to, committed)
     await _check_partitions(admin, partitions)
-    starts = await _offsets(admin, partitions, EARLIEST_TIMESTAMP)
-    ends = await _offsets(admin, partitions, LATEST_TIMESTAMP)
+    starts = await _offsets(admin, partitions, list_offsets.EARLIEST_TIMESTAMP)
+    ends = await _offsets(admin, partitions, list_offsets.LATEST_TIMESTAMP)
     if to.kind == "to-earliest":
         return starts
     if to.kind == "to-latest":

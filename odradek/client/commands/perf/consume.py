@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import flag, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.wall_clock import clock_ms
 
 from ..command_config import CONSUMER, client_settings, under_flags
@@ -24,6 +25,12 @@ from ..topic_partitions import INTERNAL_TOPICS
 from .consume_stats import DETAILED_HEADER, HEADER, ConsumeStats
 from .date_format import DEFAULT, check_pattern
 from .options import bootstrap_option, bootstrap_servers, newer, print_histogram
+
+with lazy_imports:
+    import asyncio
+
+    from ...consumer import consumer as consumer_module
+    from ...consumer import counting
 
 if TYPE_CHECKING:
     from ...consumer.consumer import Consumer
@@ -128,12 +135,10 @@ def consume(options: PerfConsumeOptions) -> int:
     server = bootstrap_servers(options.bootstrap_server, options.config, options.properties)
 
     async def work() -> int:
-        from ...consumer.counting import CountingConsumer
-
         if not options.hide_header:
             click.echo(DETAILED_HEADER if options.detailed else HEADER)
         stats = ConsumeStats(clock_ms(), options.reporting_interval, options.date_format)
-        async with CountingConsumer(bootstrap_servers=server, **settings) as consumer:
+        async with counting.CountingConsumer(bootstrap_servers=server, **settings) as consumer:
             await consume_records(consumer, options, stats)
         return 0
 
@@ -142,11 +147,8 @@ def consume(options: PerfConsumeOptions) -> int:
 
 async def consume_records(consumer: CountingConsumer, options: PerfConsumeOptions, stats: ConsumeStats) -> None:
     """Reads until the expected number of records has arrived, or none for the timeout. Prints the statistics."""
-    import asyncio
 
-    from ...consumer.consumer import RebalanceListener
-
-    class Rebalances(RebalanceListener):
+    class Rebalances(consumer_module.RebalanceListener):
         """Measures the time during which the consumer has no partitions."""
 
         def __init__(self) -> None:

@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from odradek.protocol.common.command_options import option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..command_config import CONNECTION, CONSUMER, PRODUCER, client_settings
 from ..latencies import Latencies
 from ..running import BOOTSTRAP_VARIABLE, DEFAULT_BOOTSTRAP_SERVER, CommandError, run
 from .options import print_histogram
+
+with lazy_imports:
+    import asyncio
+
+    from ... import types
+    from ...admin import topics
+    from ...consumer import consumer as consumer_module
+    from ...producer import producer as producer_module
 
 if TYPE_CHECKING:
     from ...consumer.consumer import Consumer
@@ -122,22 +131,17 @@ def end_to_end(options: EndToEndOptions) -> int:
     producer_settings |= {"linger_ms": 0, "acks": options.producer_acks}
 
     async def work() -> int:
-        from ...admin.topics import NewTopic, TopicAdmin
-        from ...consumer.consumer import Consumer
-        from ...producer.producer import Producer
-        from ...types import TopicPartition
-
-        async with TopicAdmin(options.bootstrap_server, **admin_settings) as admin:
+        async with topics.TopicAdmin(options.bootstrap_server, **admin_settings) as admin:
             if options.topic not in await admin.list_topics():
                 click.echo(
                     f'Topic "{options.topic}" does not exist. '
                     "Will create topic with 1 partition(s) and replication factor = 1"
                 )
-                await admin.create_topics([NewTopic(options.topic, 1, 1)])
-        consumer = Consumer(bootstrap_servers=options.bootstrap_server, **consumer_settings)
-        async with consumer, Producer(options.bootstrap_server, **producer_settings) as producer:
+                await admin.create_topics([topics.NewTopic(options.topic, 1, 1)])
+        consumer = consumer_module.Consumer(bootstrap_servers=options.bootstrap_server, **consumer_settings)
+        async with consumer, producer_module.Producer(options.bootstrap_server, **producer_settings) as producer:
             numbers = await consumer.partitions_for_topic(options.topic)
-            consumer.assign(TopicPartition(options.topic, number) for number in numbers)
+            consumer.assign(types.TopicPartition(options.topic, number) for number in numbers)
             await consumer.seek_to_end()
             await measure(producer, consumer, options)
         return 0
@@ -147,8 +151,6 @@ def end_to_end(options: EndToEndOptions) -> int:
 
 async def measure(producer: Producer, consumer: Consumer, options: EndToEndOptions) -> None:
     """Sends and reads the records, prints every thousandth latency and the summary. Raises CommandError."""
-    import asyncio
-
     now, chance, latencies = asyncio.get_running_loop().time, random.Random(0), Latencies()
     for number in range(options.num_records):
         sent = a_record(chance, options)

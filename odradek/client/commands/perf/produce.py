@@ -16,12 +16,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from odradek.protocol.common.command_options import flag, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..command_config import PRODUCER, Settings, client_settings
 from ..running import CommandError, run
 from .options import bootstrap_option, bootstrap_servers, newer, print_histogram
 from .payloads import KeySource, PayloadSource, keys_in_turn, numbers, one_of, random_keys, random_letters
 from .produce_stats import ProduceStats
+
+with lazy_imports:
+    import asyncio
+    import uuid
+
+    from ...producer import batches
+    from ...producer import producer as producer_module
 
 if TYPE_CHECKING:
     import asyncio
@@ -139,8 +147,6 @@ def produce(options: PerfProduceOptions) -> int:
     if options.transactional_id is not None:
         settings["transactional_id"] = options.transactional_id
     elif options.transaction_duration_ms is not None and "transactional_id" not in settings:
-        import uuid
-
         settings["transactional_id"] = f"performance-producer-{uuid.uuid4()}"
     duration_ms = (options.transaction_duration_ms or TRANSACTION_MS) if "transactional_id" in settings else None
     server = bootstrap_servers(options.bootstrap_server, options.config, options.properties)
@@ -151,9 +157,7 @@ def produce(options: PerfProduceOptions) -> int:
     test = ProduceTest(options, duration_ms, batch_size)
 
     async def work() -> int:
-        from ...producer.producer import Producer
-
-        async with Producer(server, **settings) as producer:
+        async with producer_module.Producer(server, **settings) as producer:
             return await ProduceRun(producer, test, values, keys).run()
 
     return run(work, is_measuring=True)
@@ -213,12 +217,8 @@ class ProduceRun:
     def __init__(
         self, producer: Producer, test: ProduceTest, values: PayloadSource, keys: KeySource | None = None
     ) -> None:
-        import asyncio
-
-        from ...producer.batches import values_that_fit
-
         self._producer, self._test, self._values, self._keys = producer, test, values, keys
-        self._together = values_that_fit(test.batch_size, values.largest)
+        self._together = batches.values_that_fit(test.batch_size, values.largest)
         self._calls = 0
         self._now_s = asyncio.get_running_loop().time
         self._stats = ProduceStats(self._now_ms(), test.options.reporting_interval)
@@ -273,8 +273,6 @@ class ProduceRun:
 
         It yields to the event loop now and then, so that the producer can send.
         """
-        import asyncio
-
         if self._test.options.throughput <= 0:
             self._calls += 1
             if self._calls % YIELD_EVERY == 0:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode
 
 from ...types import TopicPartition
@@ -18,6 +19,9 @@ from ..running import CommandError
 from .moves import known_log_dirs, move_text, places, start_moves
 from .plan import ReassignmentPlan, Replica, check_plan, listed, plan_text
 from .throttles import clear_throttles, proposed_moves, throttle_log_dir_moves, throttle_moves
+
+with lazy_imports:
+    from ... import errors
 
 if TYPE_CHECKING:
     from ...admin.reassignments import ReassignmentResult
@@ -55,11 +59,9 @@ async def print_list(admin: ReassignAdmin) -> None:
 
 async def current_replicas(admin: ReassignAdmin, topics: Collection[str]) -> dict[str, dict[int, tuple[int, ...]]]:
     """Topic -> partition -> replicas. Topics that do not exist are left out. Raises AdminError for other errors."""
-    from ...errors import AdminError
-
     try:
         described = await admin.describe_topics(sorted(topics)) if topics else {}
-    except AdminError as error:
+    except errors.AdminError as error:
         others = [
             failure for failure in error.errors.values() if failure.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         ]

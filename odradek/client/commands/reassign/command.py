@@ -11,10 +11,16 @@ import click
 from click.core import ParameterSource
 
 from odradek.protocol.common.command_options import flag, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..command_config import admin_settings, command_config_option, command_property_option
 from ..kafka_command import KafkaCommand
 from ..running import bootstrap_option, exactly_one, main, run
+
+with lazy_imports:
+    from . import actions, generate
+    from . import admin as reassign_admin
+    from . import plan as reassign_plan
 
 if TYPE_CHECKING:
     from .admin import ReassignAdmin
@@ -106,11 +112,9 @@ def command(options: ReassignOptions) -> int:
     act = generation(options) if action == "generate" else action_of(action, options)
 
     async def work() -> int | None:
-        from .admin import ReassignAdmin
-
         settings = admin_settings(options.command_config, API_TIMEOUT_MS)
         at = {"bootstrap_controllers": options.bootstrap_controller, **settings._asdict()}
-        async with ReassignAdmin(options.bootstrap_server, **at) as admin:
+        async with reassign_admin.ReassignAdmin(options.bootstrap_server, **at) as admin:
             await act(admin)
         return 0
 
@@ -119,26 +123,24 @@ def command(options: ReassignOptions) -> int:
 
 def generation(options: ReassignOptions) -> Action:
     """The function for ``--generate``, with its arguments. Raises UsageError, CommandError."""
-    from .generate import generate, parse_brokers, parse_topics
-
     if options.topics_to_move_json_file is None:
         raise click.UsageError('Missing required argument "[topics-to-move-json-file]"')
     if options.broker_list is None:
         raise click.UsageError('Missing required argument "[broker-list]"')
-    brokers, topics = parse_brokers(options.broker_list), parse_topics(options.topics_to_move_json_file.read())
-    return partial(generate, topics=topics, brokers=brokers, rack_aware=not options.disable_rack_aware)
+    brokers, topics = (
+        generate.parse_brokers(options.broker_list),
+        generate.parse_topics(options.topics_to_move_json_file.read()),
+    )
+    return partial(generate.generate, topics=topics, brokers=brokers, rack_aware=not options.disable_rack_aware)
 
 
 def action_of(action: str, options: ReassignOptions) -> Action:
     """The function for an action except ``--generate``, with its arguments. Raises UsageError, CommandError."""
-    from . import actions
-    from .plan import parse_plan
-
     if action == "list":
         return actions.print_list
     if options.reassignment_json_file is None:
         raise click.UsageError('Missing required argument "[reassignment-json-file]"')
-    plan = parse_plan(options.reassignment_json_file.read())
+    plan = reassign_plan.parse_plan(options.reassignment_json_file.read())
     if action == "verify":
         return partial(actions.verify, plan=plan, preserve_throttles=options.preserve_throttles)
     if action == "cancel":

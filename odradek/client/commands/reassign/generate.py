@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ...types import TopicPartition
 from ..partition_json import field, parse_json
 from ..running import CommandError
 from .moves import known_log_dirs
 from .plan import Replica, plan_text
+
+with lazy_imports:
+    from . import actions
 
 if TYPE_CHECKING:
     from .admin import ReassignAdmin
@@ -55,9 +60,7 @@ def parse_brokers(text: str) -> list[int]:
 
 async def generate(admin: ReassignAdmin, topics: list[str], brokers: list[int], *, rack_aware: bool) -> None:
     """Prints the current and the proposed assignment. Raises CommandError."""
-    from .actions import current_replicas
-
-    current = await current_replicas(admin, topics)
+    current = await actions.current_replicas(admin, topics)
     for topic in topics:
         if topic not in current:
             raise CommandError(f"Topic {topic} not found.")

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode
 
-from ...errors import BrokerConnectionError
+from ...errors import AdminError, BrokerConnectionError
 from ..running import CommandError
 from .plan import Replica, listed
+
+with lazy_imports:
+    import asyncio
 
 if TYPE_CHECKING:
     from .admin import ReassignAdmin
@@ -79,8 +83,6 @@ async def start_moves(admin: ReassignAdmin, log_dirs: Mapping[Replica, str], tim
 
     Raises CommandError.
     """
-    import asyncio
-
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_ms / 1000
     waiting = dict(log_dirs)
@@ -103,8 +105,6 @@ async def start_moves(admin: ReassignAdmin, log_dirs: Mapping[Replica, str], tim
 
 
 async def _started(admin: ReassignAdmin, replica: Replica, target: str) -> bool:
-    from ...errors import AdminError
-
     try:
         await admin.alter_replica_log_dirs(replica.broker, {replica.partition: target})
     except AdminError as error:

@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..kafka_command import KafkaCommand
 from ..running import main, run
 from .options import STATES, TYPE, ShareGroupOptions, check_share_options
+
+with lazy_imports:
+    from ...admin import groups
+    from ..groups import list_of_type, reset_target
+    from . import admin as share_groups_admin
+    from . import delete, describe, reset
 
 if TYPE_CHECKING:
     from ..groups.reset_target import ResetTo
@@ -34,35 +41,24 @@ def command(options: ShareGroupOptions) -> int:
     check_share_options(options)
     to = None
     if options.reset_offsets:
-        from ..groups.reset_target import reset_target
-
-        to = reset_target(options.reset_targets, options.groups)
+        to = reset_target.reset_target(options.reset_targets, options.groups)
     return run(lambda: ask_about_share_groups(options, to))
 
 
 async def ask_about_share_groups(options: ShareGroupOptions, to: ResetTo | None) -> int | None:
     """Connects and runs the action. Returns its exit code, None for 0."""
     if options.action == "list":
-        from ...admin.groups import GroupAdmin
-        from ..groups.list_of_type import list_groups_of_type
-
-        async with options.connection.admin(GroupAdmin, options.timeout_ms) as admin:
-            await list_groups_of_type(admin, TYPE, options.state, STATES, as_json=options.as_json)
+        async with options.connection.admin(groups.GroupAdmin, options.timeout_ms) as admin:
+            await list_of_type.list_groups_of_type(admin, TYPE, options.state, STATES, as_json=options.as_json)
         return None
-    from .admin import ShareGroupsAdmin
-
-    async with options.connection.admin(ShareGroupsAdmin, options.timeout_ms) as share_admin:
+    async with options.connection.admin(share_groups_admin.ShareGroupsAdmin, options.timeout_ms) as share_admin:
         if options.action == "describe":
-            from .describe import describe_share_groups
-
-            return await describe_share_groups(share_admin, options)
+            return await describe.describe_share_groups(share_admin, options)
         if to is not None:
-            from .reset import reset_share_group
-
-            return await reset_share_group(share_admin, options, to)
-        from .delete import delete_share_groups, delete_share_offsets
-
-        return await (delete_share_groups if options.delete else delete_share_offsets)(share_admin, options)
+            return await reset.reset_share_group(share_admin, options, to)
+        return await (delete.delete_share_groups if options.delete else delete.delete_share_offsets)(
+            share_admin, options
+        )
 
 
 def share_groups(arguments: list[str]) -> int:

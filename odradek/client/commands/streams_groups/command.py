@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..kafka_command import KafkaCommand
 from ..running import main, run
 from .options import STATES, TYPE, StreamsGroupOptions, check_streams_options
+
+with lazy_imports:
+    from ...admin import groups
+    from ..groups import list_of_type, reset_target
+    from . import admin as streams_groups_admin
+    from . import delete, describe, reset
 
 if TYPE_CHECKING:
     from ..groups.reset_target import ResetTo
@@ -40,39 +47,26 @@ def command(options: StreamsGroupOptions) -> int:
     check_streams_options(options)
     to = None
     if options.reset_offsets:
-        from ..groups.reset_target import reset_target
-
-        to = reset_target(options.reset.targets, options.groups)
+        to = reset_target.reset_target(options.reset.targets, options.groups)
     return run(lambda: ask_about_streams_groups(options, to))
 
 
 async def ask_about_streams_groups(options: StreamsGroupOptions, to: ResetTo | None) -> int | None:
     """Connects and runs the action. Returns its exit code, None for 0."""
     if options.action == "list":
-        from ...admin.groups import GroupAdmin
-        from ..groups.list_of_type import list_groups_of_type
-
-        async with options.connection.admin(GroupAdmin, options.timeout_ms) as admin:
-            await list_groups_of_type(admin, TYPE, options.state, STATES, as_json=options.as_json)
+        async with options.connection.admin(groups.GroupAdmin, options.timeout_ms) as admin:
+            await list_of_type.list_groups_of_type(admin, TYPE, options.state, STATES, as_json=options.as_json)
         return None
-    from .admin import StreamsGroupsAdmin
-
-    async with options.connection.admin(StreamsGroupsAdmin, options.timeout_ms) as streams_admin:
+    async with options.connection.admin(streams_groups_admin.StreamsGroupsAdmin, options.timeout_ms) as streams_admin:
         return await _act(streams_admin, options, to)
 
 
 async def _act(admin: StreamsGroupsAdmin, options: StreamsGroupOptions, to: ResetTo | None) -> int | None:
     if options.action == "describe":
-        from .describe import describe_streams_groups
-
-        return await describe_streams_groups(admin, options)
+        return await describe.describe_streams_groups(admin, options)
     if to is not None:
-        from .reset import reset_streams_groups
-
-        return await reset_streams_groups(admin, options, to)
-    from .delete import delete_streams_groups, delete_streams_offsets
-
-    return await (delete_streams_groups if options.delete else delete_streams_offsets)(admin, options)
+        return await reset.reset_streams_groups(admin, options, to)
+    return await (delete.delete_streams_groups if options.delete else delete.delete_streams_offsets)(admin, options)
 
 
 def streams_groups(arguments: list[str]) -> int:

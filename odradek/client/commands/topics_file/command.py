@@ -15,17 +15,25 @@ from typing import TYPE_CHECKING
 import click
 
 from odradek.protocol.common.command_options import argument, flag, included, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..command_config import ConnectionOptions
 from ..output import print_json
 from ..running import CommandError, json_option, main, run, timeout_option, topic_pattern
 
+with lazy_imports:
+    from odradek.protocol.common import topics_file as common_topics_file
+
+    from ...admin import topic_configs
+    from ...admin import topics as admin_topics
+    from .. import topic_partitions
+    from . import plan
+
 if TYPE_CHECKING:
     from odradek.protocol.common.topics_file import WantedTopic
 
     from ...admin.topic_configs import TopicConfigAdmin
-    from ...admin.topics import NewTopic
-    from .plan import ExistingTopic, TopicChange
+    from .plan import TopicChange
 
 OWN = "DYNAMIC_TOPIC_CONFIG"
 SOMETHING_TO_DO = 2
@@ -51,25 +59,20 @@ class ApplyOptions:
 @takes(ApplyOptions)
 def apply_command(options: ApplyOptions) -> int:
     """Reads the file, then plans and applies it."""
-    from odradek.protocol.common.topics_file import TopicsFileError, read_topics
-
     try:
         text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text()
-        wanted = read_topics(text)
-    except (OSError, UnicodeDecodeError, TopicsFileError) as error:
+        wanted = common_topics_file.read_topics(text)
+    except (OSError, UnicodeDecodeError, common_topics_file.TopicsFileError) as error:
         raise CommandError(f"{options.file}: {error}") from None
     return run(lambda: _apply(options, wanted))
 
 
 async def _apply(options: ApplyOptions, wanted: list[WantedTopic]) -> int:
-    from ...admin.topic_configs import TopicConfigAdmin
-    from .plan import Action, plan
-
-    async with options.connection.admin(TopicConfigAdmin, options.timeout_ms) as admin:
+    async with options.connection.admin(topic_configs.TopicConfigAdmin, options.timeout_ms) as admin:
         existing = await _existing(admin, {topic.name for topic in wanted})
-        changes = plan(wanted, existing, may_delete=options.may_delete, prunes_configs=options.prunes_configs)
+        changes = plan.plan(wanted, existing, may_delete=options.may_delete, prunes_configs=options.prunes_configs)
         _show(changes, as_json=options.as_json)
-        if any(change.action is Action.REFUSE for change in changes):
+        if any(change.action is plan.Action.REFUSE for change in changes):
             raise CommandError("nothing was changed, because of the lines with '!'")
         if options.only_plan:
             return SOMETHING_TO_DO if changes else 0
@@ -78,17 +81,15 @@ async def _apply(options: ApplyOptions, wanted: list[WantedTopic]) -> int:
     return 0
 
 
-async def _existing(admin: TopicConfigAdmin, names: Collection[str]) -> dict[str, ExistingTopic]:
+async def _existing(admin: TopicConfigAdmin, names: Collection[str]) -> dict[str, plan.ExistingTopic]:
     """The topics of these names that exist."""
-    from .plan import ExistingTopic
-
     found = sorted(set(await admin.list_topics()).intersection(names))
     if not found:
         return {}
     described = await admin.describe_topics(found)
     entries = await admin.describe_configs("topic", found)
     return {
-        name: ExistingTopic(
+        name: plan.ExistingTopic(
             len(topic.partitions),
             max(len(partition.replicas) for partition in topic.partitions.values()),
             {entry.name: entry.value for entry in entries[name] if entry.value is not None},
@@ -118,9 +119,7 @@ def _show(changes: list[TopicChange], *, as_json: bool) -> None:
 
 async def _carry_out(admin: TopicConfigAdmin, changes: list[TopicChange], *, validate_only: bool = False) -> None:
     """Makes the changes, deletions last. ``validate_only`` asks the brokers whether they would. Raises KafkaError."""
-    from .plan import Action
-
-    new = [_new_topic(change.topic) for change in changes if change.action is Action.CREATE]
+    new = [_new_topic(change.topic) for change in changes if change.action is plan.Action.CREATE]
     if new:
         await admin.create_topics(new, validate_only=validate_only)
     more = {change.topic.name: change.partitions for change in changes if change.partitions is not None}
@@ -135,15 +134,13 @@ async def _carry_out(admin: TopicConfigAdmin, changes: list[TopicChange], *, val
                 delete_configs=change.delete_configs,
                 validate_only=validate_only,
             )
-    gone = [change.topic.name for change in changes if change.action is Action.DELETE]
+    gone = [change.topic.name for change in changes if change.action is plan.Action.DELETE]
     if gone and not validate_only:
         await admin.delete_topics(gone)
 
 
-def _new_topic(topic: WantedTopic) -> NewTopic:
-    from ...admin.topics import NewTopic
-
-    return NewTopic(topic.name, topic.partitions or -1, topic.replicas or -1, configs=dict(topic.config))
+def _new_topic(topic: WantedTopic) -> admin_topics.NewTopic:
+    return admin_topics.NewTopic(topic.name, topic.partitions or -1, topic.replicas or -1, configs=dict(topic.config))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,20 +159,17 @@ def export_command(options: ExportOptions) -> int:
     pattern = None if options.topic is None else topic_pattern(options.topic, "--topic")
 
     async def work() -> None:
-        from odradek.protocol.common.topics_file import WantedTopic, write_topics
-
-        from ...admin.topic_configs import TopicConfigAdmin
-        from ..topic_partitions import INTERNAL_TOPICS
-
-        async with options.connection.admin(TopicConfigAdmin, options.timeout_ms) as admin:
-            names = [name for name in await admin.list_topics() if name not in INTERNAL_TOPICS]
+        async with options.connection.admin(topic_configs.TopicConfigAdmin, options.timeout_ms) as admin:
+            names = [name for name in await admin.list_topics() if name not in topic_partitions.INTERNAL_TOPICS]
             chosen = [name for name in names if pattern is None or pattern.fullmatch(name)]
             existing = await _existing(admin, chosen)
         topics = [
-            WantedTopic(name, 0, False, topic.partitions, topic.replicas, {key: topic.config[key] for key in topic.own})
+            common_topics_file.WantedTopic(
+                name, 0, False, topic.partitions, topic.replicas, {key: topic.config[key] for key in topic.own}
+            )
             for name, topic in existing.items()
         ]
-        click.echo(write_topics(topics), nl=False)
+        click.echo(common_topics_file.write_topics(topics), nl=False)
 
     return run(work)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from odradek.protocol.common.command_options import included, option, repeated, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..abbreviations import AbbreviatedGroup
 from ..command_config import admin_settings, command_config_option, command_property_option
@@ -24,8 +25,12 @@ from ..running import (
     timeout_option,
 )
 
+with lazy_imports:
+    from . import admin as transactions_admin
+    from . import end, hanging, show
+
 if TYPE_CHECKING:
-    from .admin import TransactionsAdmin
+    pass
 
 Command = TypeVar("Command", bound=Callable[..., int])
 
@@ -80,16 +85,16 @@ def command(options: BrokerOptions) -> None:
     click.get_current_context().obj = options
 
 
-def ask(options: CommonOptions, work: Callable[[TransactionsAdmin, bool], Awaitable[int | None]]) -> int:
+def ask(
+    options: CommonOptions, work: Callable[[transactions_admin.TransactionsAdmin, bool], Awaitable[int | None]]
+) -> int:
     """Connects an admin client with the options and runs ``work`` with it, and with whether to print JSON."""
     before: BrokerOptions = click.get_current_context().obj
     server = options.bootstrap_server or before.bootstrap_server or DEFAULT_BOOTSTRAP_SERVER
 
     async def connected() -> int | None:
-        from .admin import TransactionsAdmin
-
         settings = admin_settings(options.command_config or before.command_config, options.timeout_ms)
-        async with TransactionsAdmin(server, **settings._asdict()) as admin:
+        async with transactions_admin.TransactionsAdmin(server, **settings._asdict()) as admin:
             return await work(admin, options.as_json)
 
     return run(connected)
@@ -117,12 +122,10 @@ class ListOptions:
 @takes(ListOptions)
 def list_(options: ListOptions) -> int:
     """``list``: prints the transactions that match. Returns the exit code."""
-    from .show import check_states, print_list
-
-    states = check_states(options.states)
+    states = show.check_states(options.states)
     return ask(
         options.common,
-        lambda admin, as_json: print_list(
+        lambda admin, as_json: show.print_list(
             admin,
             states=states,
             producer_ids=options.producer_ids,
@@ -145,10 +148,8 @@ class DescribeTransactionOptions:
 @takes(DescribeTransactionOptions)
 def describe(options: DescribeTransactionOptions) -> int:
     """``describe``: prints one transaction. Returns the exit code."""
-    from .show import print_description
-
     return ask(
-        options.common, lambda admin, as_json: print_description(admin, options.transactional_id, as_json=as_json)
+        options.common, lambda admin, as_json: show.print_description(admin, options.transactional_id, as_json=as_json)
     )
 
 
@@ -167,11 +168,9 @@ class DescribeProducersOptions:
 @takes(DescribeProducersOptions)
 def describe_producers(options: DescribeProducersOptions) -> int:
     """``describe-producers``: prints the producer state of a partition. Returns the exit code."""
-    from .show import print_producers
-
     return ask(
         options.common,
-        lambda admin, as_json: print_producers(
+        lambda admin, as_json: show.print_producers(
             admin, (options.at.topic, options.at.partition), options.broker_id, as_json=as_json
         ),
     )
@@ -204,11 +203,9 @@ class AbortOptions:
 @takes(AbortOptions)
 def abort(options: AbortOptions) -> int:
     """``abort``: aborts a hanging transaction on one partition, without its coordinator. Returns the exit code."""
-    from .end import TransactionProducer, abort_at, abort_producer
-
     at, start_offset = (options.at.topic, options.at.partition), options.start_offset
     if start_offset is not None:
-        return ask(options.common, lambda admin, as_json: abort_at(admin, at, start_offset, as_json=as_json))
+        return ask(options.common, lambda admin, as_json: end.abort_at(admin, at, start_offset, as_json=as_json))
     if options.producer_id is None:
         raise click.UsageError(
             "The transaction to abort must be identified either with --start-offset (for brokers on 3.0 or above) or "
@@ -220,8 +217,8 @@ def abort(options: AbortOptions) -> int:
     ):
         if value is None:
             raise click.UsageError(f"Missing required argument {name}")
-    producer = TransactionProducer(options.producer_id, options.producer_epoch or 0, options.coordinator_epoch or 0)
-    return ask(options.common, lambda admin, as_json: abort_producer(admin, at, producer, as_json=as_json))
+    producer = end.TransactionProducer(options.producer_id, options.producer_epoch or 0, options.coordinator_epoch or 0)
+    return ask(options.common, lambda admin, as_json: end.abort_producer(admin, at, producer, as_json=as_json))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,14 +243,12 @@ class FindHangingOptions:
 @takes(FindHangingOptions)
 def find_hanging(options: FindHangingOptions) -> int:
     """``find-hanging``: prints the open transactions that no coordinator will end. Returns the exit code."""
-    from .hanging import Scope, print_hanging
-
     if options.topic is None and options.broker_id is None:
         raise click.UsageError("find-hanging requires either --topic or --broker-id to limit the scope of the search")
     if options.partition is not None and options.topic is None:
         raise click.UsageError("The --partition argument requires --topic to be provided")
-    scope = Scope(options.broker_id, options.topic, options.partition, options.max_transaction_timeout * 60_000)
-    return ask(options.common, lambda admin, as_json: print_hanging(admin, scope, as_json=as_json))
+    scope = hanging.Scope(options.broker_id, options.topic, options.partition, options.max_transaction_timeout * 60_000)
+    return ask(options.common, lambda admin, as_json: hanging.print_hanging(admin, scope, as_json=as_json))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,9 +265,7 @@ class ForceTerminateOptions:
 @takes(ForceTerminateOptions)
 def force_terminate(options: ForceTerminateOptions) -> int:
     """``forceTerminateTransaction``: makes the coordinator abort a transaction. Returns the exit code."""
-    from .end import terminate
-
-    return ask(options.common, lambda admin, as_json: terminate(admin, options.transactional_id, as_json=as_json))
+    return ask(options.common, lambda admin, as_json: end.terminate(admin, options.transactional_id, as_json=as_json))
 
 
 def transactions(arguments: list[str]) -> int:

@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from odradek.protocol.common.command_options import flag, included, option, takes
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..command_config import CONNECTION, CONSUMER, PRODUCER, ConnectionOptions, Settings, client_settings
 from ..running import main, run
 from .plan import VerifyPlan
+
+with lazy_imports:
+    import secrets
+
+    from . import report_json, report_page, report_text
+    from . import run as verify_run
 
 if TYPE_CHECKING:
     from .report_text import Report
@@ -110,14 +117,10 @@ def command(options: VerifyOptions) -> int:
     clients = settings_of(plan, options.connection.bootstrap_server, options.connection.command_config)
 
     async def work() -> int:
-        from .run import verify_cluster
-
-        result = await verify_cluster(plan, *clients)
+        result = await verify_run.verify_cluster(plan, *clients)
         click.echo(_printed(result, options.as_json))
         if options.report is not None:
-            from .report_page import page
-
-            options.report.write(page(result))
+            options.report.write(report_page.page(result))
         return 1 if result.findings else 0
 
     return run(work, is_measuring=True)
@@ -125,18 +128,12 @@ def command(options: VerifyOptions) -> int:
 
 def _printed(result: Report, as_json: bool) -> str:
     if as_json:
-        from .report_json import report_json
-
-        return report_json(result)
-    from .report_text import report_lines
-
-    return "\n".join(report_lines(result))
+        return report_json.report_json(result)
+    return "\n".join(report_text.report_lines(result))
 
 
 def run_name() -> str:
     """A unique name for the run."""
-    import secrets
-
     return f"verify-{secrets.token_hex(4)}"
 
 
