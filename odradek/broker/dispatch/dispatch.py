@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec import decoder
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.steps import begun
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ProtocolError
@@ -32,6 +33,9 @@ from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
 from .request_in_service import FaultyFrame, RequestInService, answer_failure
 from .route import UNDECODED, ForwardingRoute, Keep, Route, skip_body, whole_frame
 from .served import SERVED, Handler, handler, served_versions
+
+with lazy_imports:
+    from . import charged_lane
 
 if TYPE_CHECKING:
     from .charge import Charging
@@ -185,6 +189,7 @@ class Dispatcher:
         """
         connection.last_used_ms = self._time_s() * 1000
         connection.client_id, connection.is_known = client_id, True
+        connection.sent |= route.sends
         now_ms = self._clock_ms()
         in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large)
         in_service.keep = keep
@@ -252,9 +257,7 @@ class Dispatcher:
         answering: Answering = SentAnswers() if answers is None else answers
         charged = None
         if self._charging is not None:
-            from .charged_lane import ChargedAnswers  # only for clients with quotas
-
-            answering = charged = ChargedAnswers(self._charging, route, answering)
+            answering = charged = charged_lane.ChargedAnswers(self._charging, route, answering)
         lane = lanes.lane_of(route, answering, is_charged=charged is not None)
         if lane is not None and charged is not None:
             lane = charged.charging(lane)

@@ -7,7 +7,7 @@ Owns: these functions, which are looked up once for each (API, version). Never d
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from odradek.protocol.apis.api_keys import ApiDescription
+from odradek.protocol.apis.api_keys import ApiDescription, ApiKey
 from odradek.protocol.codec import ElementCounter, StepDecoder, carries_records, decoder, element_counter, step_decoder
 from odradek.protocol.codec.header import (
     CORRELATION_ID_BYTES,
@@ -18,7 +18,7 @@ from odradek.protocol.codec.header import (
     response_step_encoder,
 )
 
-from ..network.connection import Connection
+from ..network.connection import ASKS, WORKS, Connection
 from .served import Handler
 
 if TYPE_CHECKING:
@@ -36,6 +36,19 @@ def whole_frame(frame: memoryview, position: int) -> tuple[bytes, int]:
     return bytes(frame), len(frame)
 
 
+TO_ANY_BROKER = frozenset(
+    {
+        ApiKey.API_VERSIONS,
+        ApiKey.SASL_HANDSHAKE,
+        ApiKey.SASL_AUTHENTICATE,
+        ApiKey.DESCRIBE_CLUSTER,
+        ApiKey.FIND_COORDINATOR,
+        ApiKey.INIT_PRODUCER_ID,
+        ApiKey.GET_TELEMETRY_SUBSCRIPTIONS,
+        ApiKey.PUSH_TELEMETRY,
+    }
+)
+"""What clients send on whichever connection they have, also on the one by which they came."""
 UNDECODED = (skip_body, whole_frame)
 """Decoders that read no body, however large it is."""
 
@@ -69,6 +82,7 @@ class Route:
         "note_answer",
         "note_return",
         "response_version",
+        "sends",
         "version",
     )
 
@@ -82,6 +96,8 @@ class Route:
         self.decode = decode
         self.handle = handle
         self.name = description.name
+        self.sends = ASKS if description.key == ApiKey.METADATA else 0 if description.key in TO_ANY_BROKER else WORKS
+        """What a request says about its connection."""
         # The version of the response is that of the request, or 0 for an ApiVersions request of an unknown version.
         self.response_version = 0 if decode is skip_body else version
         self.encode = response_encoder(description.response_class(), self.response_version)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+ASKS, WORKS = 1, 2
+"""What a connection has sent: questions for metadata; anything that clients send to the node that they chose."""
 UNKNOWN_SOFTWARE = ("unknown", "unknown")
 """Name and version of a client that has not sent them (``ClientInformation.UNKNOWN_NAME_OR_VERSION``)."""
 
@@ -77,6 +79,7 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         "_connections",
         "_frames",
         "by_token",
+        "came_to",
         "client_host",
         "client_id",
         "client_port",
@@ -88,6 +91,7 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         "name",
         "principal",
         "produced_head",
+        "sent",
         "serve_request",
         "software",
         "transport",
@@ -136,6 +140,16 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         self.produced_head = 0
         """The bytes of the last Produce request before its records, for the lane of Produce."""
         self.last_used_ms = 0.0
+        self.came_to: tuple[str, int] | None = None
+        """The host and port by which the client came."""
+        self.sent = 0
+        """ASKS and WORKS, as far as requests took the general path."""
+
+    @property
+    def has_worked(self) -> bool:
+        """Whether the client has sent anything but what it sends to any broker, to learn where to go."""
+        lane = self.name not in ("", "ApiVersions", "Metadata")
+        return self.sent >= WORKS or lane or bool(self.produced_head or self.committed_head)
 
     # Called by the event loop.
 
@@ -147,6 +161,8 @@ class Connection(RequestOrder, asyncio.BufferedProtocol):
         if peer:
             # One string object for all connections of a host: every request reads it.
             self.client_host, self.client_port = sys.intern(peer[0]), peer[1]
+            came_to = transport.get_extra_info("sockname")
+            self.came_to = None if came_to is None else (came_to[0], came_to[1])
         if not self._connections.admit(self):
             self._closing = True
             transport.abort()

@@ -20,6 +20,8 @@ from .unauthenticated import Unauthenticated
 if TYPE_CHECKING:
     from .waiting import Waiting
 
+MOST_ENDED = 1_000
+"""The most addresses of clients of which an ended connection is kept for :meth:`Connections.ended_asking`."""
 CLOSED_A_STEP = 64
 """Idle connections that are closed in one step."""
 
@@ -55,6 +57,8 @@ class Connections:
         self.waiting = waiting
         self._closed = closed
         self._next_id = 0
+        self._ended_asking: dict[str, Connection] = {}
+        """Address of clients -> the last connection that ended after it had only asked for metadata."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -93,6 +97,13 @@ class Connections:
             if self.unauthenticated is not None:
                 self.unauthenticated.remove(connection)
             self._closed(connection.connection_id)
+            if connection.sent and not connection.has_worked and len(self._ended_asking) < MOST_ENDED:
+                self._ended_asking[connection.client_host] = connection
+
+    def ended_asking(self) -> list[Connection]:
+        """One connection of each client address that has ended since the last call, and had only asked for metadata."""
+        ended, self._ended_asking = list(self._ended_asking.values()), {}
+        return ended
 
     def used(self, connection: Connection) -> None:
         """Notes that the connection is in use."""

@@ -8,9 +8,18 @@ this machine. Otherwise the broker does not start, since clients would hang. Sou
 import socket
 from collections.abc import Sequence
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..config.listeners import Listener
 from ..metadata.image.image import Endpoint
 from ..network.listening import BindError, BoundListener
+from .broker import Broker
+
+with lazy_imports:
+    from ..network import advertised_watch
+
+LOOK_MS = 10_000
+"""The interval of checks for clients that do not come to an advertised address."""
 
 
 def endpoints(advertised: Sequence[Listener], bound: Sequence[BoundListener]) -> list[Endpoint]:
@@ -51,3 +60,22 @@ def _addresses(name: str) -> list[str]:
     """The addresses of a name, those of IPv4 first, as Java prefers them. Raises socket.gaierror."""
     found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     return [str(address[0]) for family, *_, address in sorted(found, key=lambda info: info[0] != socket.AF_INET)]
+
+
+def watch_clients(broker: Broker) -> None:
+    """Looks from time to time for clients that do not come to the advertised address of their listener."""
+    watch: advertised_watch.AdvertisedWatch | None = None
+    metadata = broker.metadata
+
+    def advertised_at(listener_name: str) -> tuple[str, int] | None:
+        endpoint = metadata.image.brokers[metadata.node_id].endpoints.get(listener_name)
+        return None if endpoint is None else (endpoint.host, endpoint.port)
+
+    def look() -> None:
+        nonlocal watch
+        watch = watch or advertised_watch.AdvertisedWatch(advertised_at)
+        connections = [*broker.connections.ended_asking(), *broker.connections]
+        changes = watch.log_changes(connections, broker.timers.now_ms())
+        broker.slices.start_background(changes, "the check for clients that do not come")
+
+    broker.timers.every(LOOK_MS, look)

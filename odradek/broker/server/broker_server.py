@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import KafkaError
 from odradek.storage.directory.log_directories import LogDirectories
@@ -40,7 +41,7 @@ from ..security.open_access import warn_of_open_access
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import suspended_ms
 from ..timers.work import KindOfWork
-from .advertising import endpoints
+from .advertising import endpoints, watch_clients
 from .background import Background
 from .broker import Broker
 from .console_gate import check_console, open_console
@@ -60,6 +61,9 @@ from .standalone import Standalone
 from .surroundings import Surroundings
 from .token_expiry import remove_expired_tokens
 from .wiring import wire
+
+with lazy_imports:
+    from . import cluster_member
 
 if TYPE_CHECKING:
     from ..security.tls.listeners import TlsListeners
@@ -207,9 +211,9 @@ class BrokerServer:
         check_listeners = nothing_to_check if self._tls is None else self._tls.check
         if self._config.get_list("process.roles") != ["broker"]:
             return Standalone(self._config, self._cluster_id, self._bound, check_listeners)
-        from .cluster_member import ClusterMember  # here: a broker that is its own controller needs none of it
-
-        return ClusterMember(self._config, self._cluster_id, self._clock_ms, self._ended, check_listeners)
+        return cluster_member.ClusterMember(
+            self._config, self._cluster_id, self._clock_ms, self._ended, check_listeners
+        )
 
     def _ended(self, reason: str) -> None:
         """Ends the broker, because its role can't go on."""
@@ -257,6 +261,7 @@ class BrokerServer:
         broker.metadata.run_with(functools.partial(broker.slices.start, request="a metadata change"))
         disk_watch = self._watch_disks(parts)
         self._warn_of_open_access(broker)
+        watch_clients(broker)
         acceptor = self._listen(parts)
         background = self._start_background(parts)
         if parts.metrics is not None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 
@@ -33,7 +34,13 @@ from ..transactions.marker_writer import MarkerWriter
 from .random_ids import random_uuid_text
 from .share_state import ShareStateParts
 
+with lazy_imports:
+    from ..groups import progress_watch, rebalance_watch
+    from ..groups.streams import internal_topics
+    from ..transactions import open_transaction_watch, peers
+
 if TYPE_CHECKING:
+    from ..groups.progress_watch import ProgressWatch
     from ..groups.rebalance_watch import RebalanceWatch
     from ..groups.streams.internal_topics import InternalTopics
     from ..metrics.topic_meters import TopicMeters
@@ -74,7 +81,7 @@ class Coordinators:
         self._timers = timers
         self._slices = slices
         self._clock_ms = clock_ms
-        self._watches: tuple[RebalanceWatch, OpenTransactionWatch] | None = None
+        self._watches: tuple[RebalanceWatch, ProgressWatch, OpenTransactionWatch] | None = None
         self._make_internal_topics = cache(partial(_internal_topics, topic_creator, clock_ms))
         self._topic_meters = topic_meters
         self.peers = _peers(config, metadata, inter_broker)
@@ -160,16 +167,26 @@ class Coordinators:
 
     def _watch(self) -> None:
         if self._watches is None:
-            from ..groups.rebalance_watch import RebalanceWatch  # imported here: not needed at a start
-            from ..transactions.open_transaction_watch import OpenTransactionWatch
-
-            self._watches = RebalanceWatch(), OpenTransactionWatch()
+            self._watches = (
+                rebalance_watch.RebalanceWatch(),
+                progress_watch.ProgressWatch(self._end_offset),
+                open_transaction_watch.OpenTransactionWatch(),
+            )
         self._slices.start_background(self._look(*self._watches), "the check for what takes long")
 
-    def _look(self, rebalances: "RebalanceWatch", transactions: "OpenTransactionWatch") -> Steps[None]:
+    def _end_offset(self, topic: str, index: int) -> int | None:
+        """The high watermark of a partition that this broker has opened; else None."""
+        partition = self._partitions.find(topic, index)
+        log = None if partition is None else partition.open_log
+        return None if log is None else log.high_watermark
+
+    def _look(
+        self, rebalances: "RebalanceWatch", progress: "ProgressWatch", transactions: "OpenTransactionWatch"
+    ) -> Steps[None]:
         """Looks at all groups and open transactions, and schedules the next look, also after an exception."""
         try:
             yield from rebalances.log_changes(self.groups.cores(), self._clock_ms())
+            yield from progress.log_changes(self.groups.cores(), self._clock_ms())
             yield from transactions.log_changes(self.transactions.cores(), self._clock_ms())
         finally:
             self._timers.schedule(LOOK_EVERY_MS, self._watch)
@@ -249,9 +266,7 @@ class Coordinators:
 
 
 def _internal_topics(creator: TopicCreator, clock_ms: Callable[[], int]) -> "InternalTopics":
-    from ..groups.streams.internal_topics import InternalTopics
-
-    return InternalTopics(creator, clock_ms)
+    return internal_topics.InternalTopics(creator, clock_ms)
 
 
 def _peers(
@@ -260,9 +275,7 @@ def _peers(
     """The other brokers; None if this broker is its own controller, which has no others."""
     if security is None:
         return None
-    from ..transactions.peers import TransactionPeers  # here: a broker without others needs none of it
-
-    return TransactionPeers(
+    return peers.TransactionPeers(
         metadata.node_id,
         config.inter_broker_listener_name,
         config.get_int("request.timeout.ms"),

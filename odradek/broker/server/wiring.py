@@ -8,9 +8,11 @@ Source: the fields of ``BrokerServer``, ``KafkaApis`` and ``ReplicaManager``.
 import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.storage.directory.log_directories import LogDirectories
 
 from ..api.parts import AllParts
@@ -29,6 +31,7 @@ from ..replicas.hosted_replicas import HostedReplicas
 from ..replicas.moves import ReplicaMoves
 from ..replicas.partitions import Partitions
 from ..replicas.record_work import RecordWork
+from ..timers.clock_watch import ClockWatch
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import PatientTimers, suspended_ms
 from ..timers.slices import Slices, slices_of
@@ -46,6 +49,10 @@ from .role import ControlledBy, Role
 from .running_broker import OpenedBroker
 from .sharing import sharing_of
 from .surroundings import Surroundings
+
+with lazy_imports:
+    from ..security.authorization import guard as authorization_guard
+    from . import metrics as server_metrics
 
 if TYPE_CHECKING:
     from ..metadata.publisher.published import PublishedMetadata
@@ -118,7 +125,8 @@ def wire(
 
     waiting = None if metrics is None else metrics.waiting
     connections = connections_for(config, shares.connections, timers.now_ms, waiting, connection_closed)
-    patient = PatientTimers(base.timer_loop, lambda: Unread(connections).is_drained, stalls.note_turn, suspended_ms)
+    turned = partial(_note_turn, stalls, ClockWatch())
+    patient = PatientTimers(base.timer_loop, lambda: Unread(connections).is_drained, turned, suspended_ms)
     configs = DynamicConfigs(config, base.metadata.image, base.metadata.node_id, connections.quotas)
     for end in (stalls.stop, patient.close, timers.close, base.slices.close, base.metadata.turns.close):
         undo.callback(end)
@@ -149,6 +157,12 @@ def wire(
         metrics=metrics,
         clock_ms=base.clock_ms,
     )
+
+
+def _note_turn(stalls: StallWatch, clocks: ClockWatch, now_ms: int, total_suspended_ms: int) -> None:
+    """Tells both watches of a wake-up of the event loop."""
+    stalls.note_turn(now_ms, total_suspended_ms)
+    clocks.note_turn(total_suspended_ms)
 
 
 def base_of(config: ServerConfig, surroundings: Surroundings, log_dirs: LogDirectories, control: ControlledBy) -> Base:
@@ -308,16 +322,12 @@ def metrics_of(config: ServerConfig, metadata: "PublishedMetadata") -> "BrokerMe
     """The metrics; None without ``odradek.metrics.listener``."""
     if not config.get_string("odradek.metrics.listener"):
         return None
-    from .metrics import BrokerMetrics
-
-    return BrokerMetrics(config, metadata)
+    return server_metrics.BrokerMetrics(config, metadata)
 
 
 def guard_of(config: ServerConfig, broker: Broker, control: ControlledBy) -> "Guard | None":
     """What asks the authorizer before each handler; None if the broker has no authorizer."""
     if broker.authorizer is None:
         return None
-    from ..security.authorization.guard import Guard
-
     creates_topics = config.get_boolean("auto.create.topics.enable")
-    return Guard(broker.authorizer, broker.metadata, creates_topics, control.ask_themselves)
+    return authorization_guard.Guard(broker.authorizer, broker.metadata, creates_topics, control.ask_themselves)
