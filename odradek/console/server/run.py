@@ -6,6 +6,7 @@ Shell. Owns: the process's sockets, signals and log. Never does: answering.
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 from collections.abc import Sequence
@@ -29,7 +30,8 @@ from .listener_tls import ListenerTls
 from .login import KAFKA, TOKEN, ConsoleAccess
 from .session_insights import SessionInsights
 
-logger = logging.getLogger(__name__)
+YIELDS = 10
+"""How much the process gives way to others, its broker above all, if processors are short (``nice``)."""
 
 
 async def serve(settings: ConsoleSettings, host: str, port: int, tls: ListenerTls | None) -> int:
@@ -57,6 +59,7 @@ async def serve_for_broker(descriptor: int) -> int:
 
     ``descriptor``: the line to the broker, which sends the settings first.
     """
+    os.nice(YIELDS)
     line = BrokerLine()
     settings = await line.open(descriptor)
     logging.basicConfig(level=logging.INFO, handlers=[line], force=True)

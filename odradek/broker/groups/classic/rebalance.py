@@ -95,10 +95,10 @@ def complete_join(group: ClassicGroup, effects: GroupEffects) -> None:
         effects.set_timer(SetTimer(join_key(group.group_id), delay_ms, JoinDue(group.group_id)))
         return
     group.start_next_generation(effects.now_ms)
+    logger.info("group %r, generation %d: %d members", group.group_id, group.generation_id, len(group.members))
     if group.state is GroupState.EMPTY:
         _remember_empty(group, effects)
         return
-    logger.info("group %r, generation %d: %d members", group.group_id, group.generation_id, len(group.members))
     for member in group.members.values():
         token = group.pop_join_token(member)
         if token is not None:
