@@ -1,11 +1,12 @@
-"""The metrics of the process: processor time, memory, open files, the event loop, failed work.
+"""The metrics of the process: processor time, memory, open files, the event loop, failed work, warnings of the log.
 
 Owns: two timers of the event loop. Never does: naming what keeps it busy (:mod:`..timers.stall_watch` does).
 prometheus_client reads the numbers of the process from /proc at each request; macOS has no /proc, and nothing is shown.
 """
 
 import asyncio
-from collections import deque
+import logging
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from time import perf_counter, thread_time
 
@@ -14,6 +15,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 
 from ..timers.work import KINDS, KindOfWork
 
+PACKAGE = "odradek"
 LOAD = KindOfWork("event-loop-load", "measures the load of the event loop")
 
 LOAD_PERIOD_S = 1.0
@@ -139,4 +141,36 @@ class WorkMetrics:
         family = CounterMetricFamily("odradek_work_failures", what, labels=("work",))
         for name, kind in list(KINDS.items()):
             family.add_metric((name,), kind.failures)
+        yield family
+
+
+class WarningMetrics(logging.Handler):
+    """``odradek_log_warnings_total``: lines of the log that say what is wrong, by level and module.
+
+    Between `start` and `stop` it counts all of them, those included that the limits of the log leave out. Modules write
+    a bounded number of kinds of lines, so the metric has a bounded number of samples.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def start(self) -> None:
+        """Begins to count what this process logs."""
+        logging.getLogger(PACKAGE).addHandler(self)
+
+    def stop(self) -> None:
+        """Ends counting."""
+        logging.getLogger(PACKAGE).removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Counts a line. Any thread may call."""
+        self._counts[record.levelname.lower(), record.name.removeprefix(f"{PACKAGE}.")] += 1
+
+    def pieces(self) -> Iterator[Metric]:
+        """The counter with a sample for each level and module that has written a line."""
+        what = "Lines of the log with level WARNING or above."
+        family = CounterMetricFamily("odradek_log_warnings", what, labels=("level", "logger"))
+        for labels, count in list(self._counts.items()):
+            family.add_metric(labels, count)
         yield family

@@ -27,7 +27,7 @@ from ..metrics.endpoint import MetricsEndpoint, host_and_port
 from ..metrics.lag_metrics import CommittedTopic, LagMetrics, LagSources
 from ..metrics.log_metrics import DirectoryMetrics, LogMetrics
 from ..metrics.pieces import JoinedSources, MetricsSource
-from ..metrics.process_metrics import LoopDelay, LoopLoad, ProcessMetrics, WorkMetrics
+from ..metrics.process_metrics import LoopDelay, LoopLoad, ProcessMetrics, WarningMetrics, WorkMetrics
 from ..metrics.quota_metrics import QuotaMetrics, QuotasInForce
 from ..metrics.replica_metrics import ReplicaMetrics, ReplicaSources
 from ..metrics.replica_state import IsrChanges
@@ -71,6 +71,7 @@ class BrokerMetrics:
         """The TLS of the endpoint; None without ``odradek.metrics.ssl.enable``."""
         self._endpoint: MetricsEndpoint | None = None
         self._of_loop = LoopDelay(), LoopLoad()
+        self._warnings = WarningMetrics()
 
     async def listen(
         self,
@@ -90,6 +91,7 @@ class BrokerMetrics:
         """
         for measure in self._of_loop:
             measure.start(asyncio.get_running_loop())
+        self._warnings.start()
         if self._config.get_boolean("odradek.metrics.ssl.enable"):
             self.tls = metrics_tls.MetricsTls(self._config)
         over_tls = None if self.tls is None else self.tls.streams.over_tls
@@ -98,6 +100,7 @@ class BrokerMetrics:
         sources: list[MetricsSource] = [
             ProcessMetrics(),
             WorkMetrics(),
+            self._warnings,
             *self._of_loop,
             RequestMetrics(self._requests, self.topics, lambda: self._metadata.image.topics_by_name),
             connection_metrics(broker),
@@ -129,6 +132,7 @@ class BrokerMetrics:
             self._endpoint.stop()
         for measure in self._of_loop:
             measure.stop()
+        self._warnings.stop()
 
 
 def unready_reason(directories: Sequence[LogDirectory]) -> str | None:
