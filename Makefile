@@ -130,7 +130,7 @@ test-long-storage-scale: LONG = tests/scale/test_storage_scale.py
 ## test-long-group-scale: a group of 1,000 members, 5,000 groups, 10,000,000 committed offsets
 test-long-group-scale: LONG = tests/scale/test_group_scale.py
 
-## test-long-live-audit: 50 audits in a row of a real Kafka that writes, deletes and compacts
+## test-long-live-audit: 200 audits in a row of a real Kafka that writes 20 MB/s, deletes and compacts
 test-long-live-audit: LONG = tests/faults/test_audit_of_live_kafka.py
 
 ## test-long-audit-damage: 10,000 random damages of a log: what changes what Kafka's classes read of it, the audit finds

@@ -55,6 +55,7 @@ class LiveLoad:
         self._wanted = 1 << 62
         self.bytes_written = 0
         self.topics_deleted = 0
+        self.producers_replaced = 0
         self._threads = ThreadPoolExecutor(4)
         self._working: list[Future[None]] = []
 
@@ -93,7 +94,16 @@ class LiveLoad:
                 self._enough.set()
 
     def _write(self, chance: random.Random) -> None:
-        producer = Producer({**self._servers, "linger.ms": 5, "enable.idempotence": True})
+        while not self._end.is_set():
+            producer = Producer({**self._servers, "linger.ms": 5, "enable.idempotence": True})
+            try:
+                self._write_with(producer, chance)
+            except KafkaException as error:  # a sequence that a slow broker refuses is fatal for the producer only
+                if error.args[0].code() != KafkaError._FATAL:
+                    raise
+                self.producers_replaced += 1
+
+    def _write_with(self, producer: Producer, chance: random.Random) -> None:
         started, sent = time.monotonic(), 0
         value = chance.randbytes(VALUE_BYTES)
         while not self._end.is_set():

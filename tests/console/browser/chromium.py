@@ -4,11 +4,12 @@ Waits are events: a condition is looked at again after every change of the page'
 """
 
 import base64
+import fcntl
 import itertools
 import json
 import os
 import shutil
-import subprocess
+import signal
 import tempfile
 import threading
 from pathlib import Path
@@ -37,6 +38,8 @@ KEYS = {
     "Backspace": ("", 8),
     "ArrowDown": ("", 40),
     "ArrowUp": ("", 38),
+    "ArrowRight": ("", 39),
+    "ArrowLeft": ("", 37),
     "PageDown": ("", 34),
     "End": ("", 35),
     "Home": ("", 36),
@@ -54,6 +57,7 @@ WAIT = """new Promise((resolve) => {
   const watcher = new MutationObserver(look);
   watcher.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
   addEventListener("hashchange", look);
+  document.addEventListener("readystatechange", look);
   document.addEventListener("focusin", look);
   look();
 })"""
@@ -71,17 +75,17 @@ class Chromium:
         self._profile = tempfile.mkdtemp(prefix="odradek-chromium-")
         to_browser, self._in = os.pipe()
         self._out, from_browser = os.pipe()
-        line = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
-        self._process = subprocess.Popen(
-            ["sh", "-c", line, "sh", program, *OPTIONS, f"--user-data-dir={self._profile}", "about:blank"],
-            pass_fds=(to_browser, from_browser),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **(environment or {})},
+        # With --remote-debugging-pipe it reads from descriptor 3 and writes to 4.
+        arguments = [program, *OPTIONS, f"--user-data-dir={self._profile}", "about:blank"]
+        high = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 10) for one in (to_browser, from_browser)]
+        self._process_id = os.posix_spawnp(
+            program,
+            arguments,
+            {**os.environ, **(environment or {})},
+            file_actions=[(os.POSIX_SPAWN_DUP2, one, number) for number, one in enumerate(high, 3)],
         )
-        os.close(to_browser)
-        os.close(from_browser)
+        for one in (to_browser, from_browser, *high):
+            os.close(one)
         self._numbers = itertools.count(1)
         self._answers: dict[int, dict[str, Any]] = {}
         self._changed = threading.Condition()
@@ -127,7 +131,7 @@ class Chromium:
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        made = self.tabs[session] = Tab(self, session)
+        made = self.tabs[session] = Tab(self, session, context)
         for domain in ("Page", "Runtime", "Log", "Accessibility"):
             made.call(f"{domain}.enable")
         made.size(width, height)
@@ -135,8 +139,8 @@ class Chromium:
 
     def close(self) -> None:
         """Ends the browser."""
-        self._process.kill()
-        self._process.wait()
+        os.kill(self._process_id, signal.SIGKILL)
+        os.waitpid(self._process_id, 0)
         self._reader.join()
         os.close(self._in)
         os.close(self._out)
@@ -154,9 +158,10 @@ class Chromium:
 class Tab:
     """One tab, as a person uses it: keys, clicks, what is shown."""
 
-    def __init__(self, browser: Chromium, session: str) -> None:
+    def __init__(self, browser: Chromium, session: str, context: str) -> None:
         self._browser = browser
         self._session = session
+        self._context = context
         self.faults: list[str] = []
         """Exceptions of the page's scripts, and what the browser refused or warned of."""
 
@@ -168,6 +173,10 @@ class Tab:
             self.faults.append(details.get("exception", {}).get("description") or details["text"])
         elif event["method"] == "Log.entryAdded" and given["entry"]["level"] == "error":
             self.faults.append(f"{given['entry']['text']} {given['entry'].get('url', '')}")
+
+    def close(self) -> None:
+        """Closes the tab, and forgets what it has kept."""
+        self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)
 
     def call(self, method: str, **arguments: Any) -> dict[str, Any]:
         """Sends a command to the tab."""

@@ -16,10 +16,12 @@ from rich.console import Console
 from odradek import __version__
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.command import audit
-from odradek.pipeline.audit.findings import CHECKS
-from odradek.pipeline.audit.report.figures import volume_over_time
+from odradek.pipeline.audit.findings import CHECKS, Finding
+from odradek.pipeline.audit.report.commands import PLACES, filled, mending, showing
+from odradek.pipeline.audit.report.figures import Bar, Period, volume_over_time
 from odradek.pipeline.audit.report.number_texts import bytes_text, count_text, duration_text
 from odradek.pipeline.audit.report.page_data import DEFAULT_LIMITS, FINDING_COLUMNS, LAG_COLUMNS, RowLimits
+from odradek.pipeline.audit.report.page_parts import bars, volume_chart, without_passwords
 from odradek.pipeline.audit.report.summary import MOST_STEPS, is_brief, print_brief, print_summary, sentence
 from odradek.pipeline.audit.report.table_files import tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.write import write_report
@@ -282,7 +284,7 @@ def test_the_contents_have_each_section_and_findings_come_after_the_state(
 ) -> None:
     page, _, _ = large
     assert page.links == [f"#{name}" for name in page.sections]
-    in_order = ["next-start", "next-steps", "health", "lag", "debt", "worst", "all-findings"]
+    in_order = ["next-steps", "health", "lag", "debt", "worst", "all-findings"]
     assert page.sections[: len(in_order)] == in_order
     assert len(set(page.sections)) == len(page.sections)
 
@@ -319,6 +321,54 @@ def test_the_head_of_the_page_says_what_was_audited_and_how(tmp_path: Path) -> N
     belongs_to(roots[1], "BBBBBBBBBBBBBBBBBBBBBB", 1)
     assert audit(words) == 2
     assert "<title>Audit of 2 clusters</title>" in (output / "index.html").read_text("utf-8")
+
+
+def test_urls_on_the_page_have_no_passwords() -> None:
+    command = "odradek audit s3://key:se:cret@bucket/a https://u:p%40@h:1/b /c:d@e s3://bucket/f --now 2026-11-21T12:00"
+    shown = "odradek audit s3://key:\u2026@bucket/a https://u:\u2026@h:1/b /c:d@e s3://bucket/f --now 2026-11-21T12:00"
+    assert without_passwords(command) == shown
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_commands_for_a_finding_are_quoted(name: str) -> None:
+    found = Finding(name, "a b", 3, "/logs dir/a b-3/00000000000000000000.log", 17, 5, "")
+    for template in (showing(found.file, found.position), mending(name)):
+        words = shlex.split(filled(template, found, "/logs dir"))
+        assert not set(words) & set(PLACES), template
+        assert len(words) == len(template.split())
+
+
+def test_the_command_that_shows_depends_on_the_file() -> None:
+    assert showing("/a/t-0/00.log", 5).startswith("od ")
+    assert showing("/a/t-0/00.index", -1).startswith("odradek dump-log")
+    assert showing("/a/cleaner-offset-checkpoint", -1).startswith("cat ")
+    assert showing("/a/t-0", -1) == showing("/a/x.unknown", -1) == ""
+
+
+def test_pictures_that_say_nothing_are_left_out(tmp_path: Path) -> None:
+    equal = [Bar(name, 5, {}) for name in "ab"]
+    assert 'class="bar"' not in bars("same", "bytes", "bytes", equal, [])
+    assert bars("none", "bytes", "bytes", [], []) == ""
+    assert "<svg" not in volume_chart([Period("2026-11-21", 3, 5)])
+    assert volume_chart([]) == ""
+    result = random_result(5, 30)
+    result.findings, result.groups = [], []
+    page, _, text = written(result, tmp_path)
+    assert "<canvas" not in text
+    assert "No replica has a finding." in text
+    assert "lag" not in page.sections
+
+
+def test_plots_have_axes(large: tuple[Page, dict[str, list[Row]], str]) -> None:
+    _, tables, text = large
+    days: defaultdict[str, int] = defaultdict(int)
+    for row in tables["volume"]:
+        days[str(row["day"])] += row["size"]
+    highest = max(days.values())
+    ticks = "".join(f"<span>{bytes_text(highest * part / 2)}</span>" for part in (2, 1, 0))
+    assert f'<div class="ticks" aria-hidden="true">{ticks}</div>' in text
+    debts = max(row["dirty_bytes"] for row in tables["partitions"])
+    assert f"<span>0 B</span><span>{bytes_text(debts / 2)}</span><span>{bytes_text(debts)}</span></div></th>" in text
 
 
 def test_an_empty_audit_has_a_page_too(tmp_path: Path) -> None:

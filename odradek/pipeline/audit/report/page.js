@@ -32,6 +32,40 @@
     return String(value);
   }
 
+  function quoted(word) {
+    return /^[\w@%+=:,.\/-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\"'\"'") + "'";
+  }
+
+  // The command that shows the bytes of a finding, and the one that mends it (commands.py), as a part that opens.
+  function commandsOf(columns, row) {
+    const file = valueAt(columns.file, row), position = Number(valueAt(columns.position, row));
+    const inside = (place) => file === place || file.startsWith(place.replace(/\/+$/, "") + "/");
+    const values = {
+      DIR: data.directories.find(inside) || ".", TOPIC: valueAt(columns.topic, row), FILE: file, POSITION: String(position),
+    };
+    const templates = [showing(file, position), data.commands[valueAt(columns.name, row)]].filter(Boolean);
+    if (!templates.length) { return []; }
+    const details = document.createElement("details");
+    details.className = "commands";
+    const summary = document.createElement("summary");
+    summary.textContent = "commands";
+    details.append(summary, ...templates.map((template) => {
+      const line = document.createElement("code");
+      line.textContent = template.split(" ").map((word) => word in values ? quoted(values[word]) : word).join(" ");
+      return line;
+    }));
+    return [details];
+  }
+
+  // As showing() in commands.py.
+  function showing(file, position) {
+    const name = file.slice(file.lastIndexOf("/") + 1);
+    if (!name.includes(".") && !name.includes("-checkpoint")) { return ""; }
+    if (position >= 0) { return "od -A d -t x1 -j POSITION -N 256 FILE"; }
+    if (/(-checkpoint|\.properties|\.metadata)$/.test(name)) { return "cat FILE"; }
+    return /\.(log|index|timeindex|txnindex|snapshot)$/.test(name) ? "odradek dump-log --bytes --files FILE" : "";
+  }
+
   class LongTable {
     constructor(root) {
       this.root = root;
@@ -45,8 +79,27 @@
       this.more = root.querySelector(".more");
       this.more.addEventListener("click", () => { this.limit += PAGE_ROWS; this.draw(); });
       this.texts = null;
+      this.links = { findings: "all-partitions", groups: "all-partitions", partitions: "all-findings" }[root.dataset.table];
       this.drawHead();
       this.draw();
+    }
+
+    // The partition of a finding, the findings of a partition.
+    link(row) {
+      const topic = valueAt(this.table.columns.topic, row), partition = valueAt(this.table.columns.partition, row);
+      const link = document.createElement("a");
+      link.href = "#" + this.links + "=" + encodeURIComponent(topic) + "/" + partition;
+      link.textContent = topic;
+      return link;
+    }
+
+    // Shows only the rows of a partition (of a topic without one), and puts the focus there.
+    only(topic, partition) {
+      this.search.value = partition === null ? "topic=" + topic : "topic=" + topic + " partition=" + partition;
+      this.limit = PAGE_ROWS;
+      this.draw();
+      this.root.closest("section").scrollIntoView();
+      this.search.focus({ preventScroll: true });
     }
 
     drawHead() {
@@ -86,8 +139,16 @@
       let rows = Array.from({ length: this.total }, (_, row) => row);
       const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
       if (words.length) {
-        this.texts = this.texts || rows.map((row) => this.text(row));
-        rows = rows.filter((row) => words.every((word) => this.texts[row].includes(word)));
+        const exact = words.map((word) => word.match(/^(topic|partition)=(.*)$/)).filter(Boolean);
+        const loose = words.filter((word) => !/^(topic|partition)=/.test(word));
+        for (const [, name, text] of exact) {
+          const column = this.table.columns[name];
+          rows = rows.filter((row) => String(valueAt(column, row)).toLowerCase() === text);
+        }
+        if (loose.length) {
+          this.texts = this.texts || Array.from({ length: this.total }, (_, row) => this.text(row));
+          rows = rows.filter((row) => loose.every((word) => this.texts[row].includes(word)));
+        }
       }
       if (this.sorted !== null) {
         const column = this.table.columns[this.sorted.name];
@@ -113,8 +174,11 @@
             const kind = shown(name, value).toLowerCase();
             cell.innerHTML = kind ? '<span class="mark ' + kind + '"></span>' : "";
             if (kind) { cell.firstChild.textContent = kind; }
+          } else if (name === "topic" && value && this.links) {
+            cell.append(this.link(row));
           } else {
             cell.textContent = shown(name, value);
+            if (name === "file") { cell.append(...commandsOf(this.table.columns, row)); }
             if (Array.isArray(column)) { cell.className = "number"; cell.title = String(value); }
           }
           line.append(cell);
@@ -138,6 +202,9 @@
       this.table = table;
       canvas.addEventListener("mousemove", (event) => this.tell(this.rowAt(event)));
       canvas.addEventListener("click", (event) => this.choose(this.rowAt(event)));
+      canvas.addEventListener("keydown", (event) => this.press(event));
+      canvas.addEventListener("blur", () => this.mark(-1));
+      this.at = -1;
       addEventListener("resize", () => this.draw());
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
       this.draw();
@@ -158,29 +225,60 @@
       const style = getComputedStyle(document.documentElement);
       const colours = SEVERITIES.map((name) => style.getPropertyValue("--" + name));
       const fine = style.getPropertyValue("--fine");
-      for (let row = 0; row < this.total; row += 1) {
-        const severity = this.columns.severity[row];
+      const side = this.cell - 1;
+      // One path for each severity: 50,000 single squares would take most of the time in which the page opens.
+      for (const severity of [-1, 0, 1, 2]) {
+        const path = new Path2D();
+        for (let row = 0; row < this.total; row += 1) {
+          if (this.columns.severity[row] === severity) {
+            this.addCell(path, (row % this.across) * this.cell, Math.floor(row / this.across) * this.cell, side, severity);
+          }
+        }
         context.globalAlpha = severity < 0 ? 0.6 : 1;
         context.fillStyle = context.strokeStyle = severity < 0 ? fine : colours[severity];
-        this.drawCell(context, row, severity);
+        if (severity < 0) { context.stroke(path); } else { context.fill(path); }
+      }
+      if (this.at >= 0) {
+        context.globalAlpha = 1;
+        context.strokeStyle = style.getPropertyValue("--ink");
+        context.lineWidth = 2;
+        context.strokeRect((this.at % this.across) * this.cell, Math.floor(this.at / this.across) * this.cell, this.cell, this.cell);
       }
     }
 
-    // Shapes differ as well as colours: errors fill the square, warnings half of it, notes its middle, nothing its edge.
-    drawCell(context, row, severity) {
-      const x = (row % this.across) * this.cell, y = Math.floor(row / this.across) * this.cell, side = this.cell - 1;
-      if (SEVERITIES[severity] === "warning") {
-        context.beginPath();
-        context.moveTo(x, y);
-        context.lineTo(x, y + side);
-        context.lineTo(x + side, y + side);
-        context.fill();
-      } else if (SEVERITIES[severity] === "info") {
-        context.fillRect(x + side / 4, y + side / 4, side / 2, side / 2);
-      } else if (SEVERITIES[severity] === "error") {
-        context.fillRect(x, y, side, side);
+    // The square that the keys have reached.
+    mark(row) {
+      this.at = row;
+      this.draw();
+      this.tell(row);
+    }
+
+    press(event) {
+      const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.across, ArrowUp: -this.across };
+      if (event.key in steps) {
+        const row = this.at < 0 ? 0 : this.at + steps[event.key];
+        if (row >= 0 && row < this.total) { this.mark(row); }
+      } else if (event.key === "Enter" && this.at >= 0) {
+        this.choose(this.at);
       } else {
-        context.strokeRect(x + 0.5, y + 0.5, side - 1, side - 1);
+        return;
+      }
+      event.preventDefault();
+    }
+
+    // Shapes differ as well as colours: errors fill the square, warnings half of it, notes its middle, nothing its edge.
+    addCell(path, x, y, side, severity) {
+      if (SEVERITIES[severity] === "warning") {
+        path.moveTo(x, y);
+        path.lineTo(x, y + side);
+        path.lineTo(x + side, y + side);
+        path.closePath();
+      } else if (SEVERITIES[severity] === "info") {
+        path.rect(x + side / 4, y + side / 4, side / 2, side / 2);
+      } else if (SEVERITIES[severity] === "error") {
+        path.rect(x, y, side, side);
+      } else {
+        path.rect(x + 0.5, y + 0.5, side - 1, side - 1);
       }
     }
 
@@ -205,15 +303,20 @@
 
     choose(row) {
       if (row < 0) { return; }
-      const topic = valueAt(this.columns.topic, row);
-      this.table.search.value = topic;
-      this.table.limit = Math.max(PAGE_ROWS, this.total);
-      this.table.draw();
-      document.getElementById("all-partitions").scrollIntoView();
+      this.table.only(valueAt(this.columns.topic, row), this.columns.partition[row]);
     }
   }
 
   const tables = {};
   for (const root of document.querySelectorAll(".long")) { tables[root.dataset.table] = new LongTable(root); }
-  new PartitionMap(document.getElementById("map"), tables.partitions);
+  const canvas = document.getElementById("map");
+  if (canvas !== null) { new PartitionMap(canvas, tables.partitions); }
+
+  // Links of the tables: #all-partitions=orders/3.
+  function follow() {
+    const found = location.hash.match(/^#all-(findings|partitions)=(.*)\/(-?\d+)$/);
+    if (found !== null) { tables[found[1]].only(decodeURIComponent(found[2]), Number(found[3])); }
+  }
+  addEventListener("hashchange", follow);
+  follow();
 })();

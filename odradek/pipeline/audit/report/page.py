@@ -10,14 +10,16 @@ from html import escape
 from importlib.resources import files
 
 from ..check import Severity
+from ..findings import Finding
 from ..result import AuditResult
-from ..run_identity import RunEnd, RunIdentity
+from ..run_identity import RunEnd, RunIdentity, is_in
 from . import figures
 from .about import about, title_of
+from .commands import filled, mending, showing, templates
 from .next_start import next_starts
 from .number_texts import plural
 from .page_data import RowLimits, WorstFindings, json_in_html, page_data
-from .page_parts import bars, number, table, volume_chart
+from .page_parts import bars, number, table, volume_chart, without_passwords
 from .summary import MOST_STEPS, changes_sentences
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -28,12 +30,13 @@ MOST_TOPICS = 200
 
 
 def page(result: AuditResult, findings: WorstFindings, limits: RowLimits, run: RunIdentity, end: RunEnd | None) -> str:
-    """The HTML of the whole page. `end`: None if no command has run the audit."""
+    """The HTML of the whole page. `end`: None if no command has run the audit. URLs in it have no passwords."""
     folder = files(__package__)
-    data = json_in_html(page_data(result, findings, limits))
-    title, parts = title_of(run), _parts(result)
+    known = {"directories": list(run.owners), "commands": templates()}
+    data = json_in_html(page_data(result, findings, limits) | known)
+    title, parts = title_of(run), _parts(result, list(run.owners))
     style, script = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
-    return "".join(
+    text = "".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n',
@@ -46,6 +49,7 @@ def page(result: AuditResult, findings: WorstFindings, limits: RowLimits, run: R
             f"<script>\n{script}</script>\n</body>\n</html>\n",
         ]
     )
+    return without_passwords(text)
 
 
 def _tiles(result: AuditResult) -> str:
@@ -75,16 +79,19 @@ def _contents(parts: Sequence[tuple[str, str, str]]) -> str:
     return f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
 
 
-def _parts(result: AuditResult) -> list[tuple[str, str, str]]:
-    """(id, heading, HTML) of each section. The state of the cluster comes before the list of what was found."""
-    return [
+def _parts(result: AuditResult, directories: Sequence[str]) -> list[tuple[str, str, str]]:
+    """(id, heading, HTML) of each section. The state of the cluster comes before the list of what was found.
+
+    Sections without content are left out.
+    """
+    parts = [
         ("next-start", "What the next start of Kafka does", _next_starts(result)),
         *([("changes", "Since the last audit", _changes(result))] if changes_sentences(result) else []),
         ("next-steps", "Next steps", _next_steps(result)),
         ("health", "Health by partition", _health(result)),
         ("lag", "Lag of groups", _lag(result)),
         ("debt", "Compaction debt", _debt(result)),
-        ("worst", "What is wrong, the worst first", _kinds(result)),
+        ("worst", "What is wrong, the worst first", _kinds(result, directories)),
         ("all-findings", "Every finding", _long_table("findings")),
         ("volume", "Volume over time", volume_chart(figures.volume_over_time(result.volume))),
         ("skew", "Skew of topics", _skew(result)),
@@ -92,6 +99,7 @@ def _parts(result: AuditResult) -> list[tuple[str, str, str]]:
         ("growth", "Who writes the offsets topic", _growth(result)),
         ("all-partitions", "Every partition", _long_table("partitions")),
     ]
+    return [part for part in parts if part[2]]
 
 
 def _next_starts(result: AuditResult) -> str:
@@ -133,7 +141,7 @@ def _mark(severity: str) -> str:
     return f'<span class="mark {severity.lower()}">{severity.lower()}</span>'
 
 
-def _kinds(result: AuditResult) -> str:
+def _kinds(result: AuditResult, directories: Sequence[str]) -> str:
     kinds = figures.kinds_of_findings(result.findings)
     if not kinds:
         return '<p class="none">No finding.</p>'
@@ -148,10 +156,18 @@ def _kinds(result: AuditResult) -> str:
                 number(kind.occurrences),
                 number(kind.partitions),
                 advice,
-                f"<code>{escape(where)}</code><br>{escape(first.detail)}",
+                f"<code>{escape(where)}</code><br>{escape(first.detail)}{_commands(first, directories)}",
             ]
         )
     return table("Findings by name", ["check", "findings", "partitions", "what it means, what to do", "first"], rows)
+
+
+def _commands(found: Finding, directories: Sequence[str]) -> str:
+    """The commands for a finding, which can be opened."""
+    directory = next((one for one in directories if is_in(found.file, one)), ".")
+    commands = [showing(found.file, found.position), mending(found.name)]
+    lines = "".join(f"<code>{escape(filled(one, found, directory))}</code>" for one in commands if one)
+    return f'<details class="commands"><summary>commands</summary>{lines}</details>' if lines else ""
 
 
 def _health(result: AuditResult) -> str:
@@ -167,9 +183,12 @@ def _health(result: AuditResult) -> str:
                                                                       ("info", "note"), ("fine", "nothing"))
     )  # fmt: skip
     by_topic = table("Health by topic", ["topic", *names, "bytes"], rows)
+    if not result.findings:
+        return f'<p class="none">No replica has a finding.</p>{by_topic}{more}'
     return (
-        f'<p class="legend">Each square is a replica: {legend}A click shows the rows of its topic.</p>'
-        '<canvas id="map" role="img" aria-label="Health of every partition; the table below it has the same by topic">'
+        f'<p class="legend">Each square is a replica: {legend}A click, or arrow keys and Enter, shows its rows.</p>'
+        '<canvas id="map" role="img" tabindex="0" aria-describedby="map-readout" '
+        'aria-label="Health of every partition; the table below it has the same by topic">'
         '</canvas><p id="map-readout" class="axis" aria-live="polite">&nbsp;</p>'
         f"<details><summary>By topic</summary>{by_topic}{more}</details>"
     )
@@ -182,7 +201,7 @@ def _lag(result: AuditResult) -> str:
         ("partitions", "partitions", "count"),
     ]
     plot = bars("The groups that lag most", "records behind", "count", figures.lag_of_groups(result.groups), facts)
-    return f"{plot}<h3>Every group and partition</h3>{_long_table('groups')}"
+    return f"{plot}<h3>Every group and partition</h3>{_long_table('groups')}" if result.groups else ""
 
 
 def _skew(result: AuditResult) -> str:
@@ -192,18 +211,11 @@ def _skew(result: AuditResult) -> str:
         ("largest_size", "its bytes", "bytes"),
     ]
     plot = figures.skew_of_topics(result.partitions)
-    keys = [("largest_key_records", "its records", "count"), ("distinct_keys", "keys", "count")]
-    return (
-        bars("The largest partition against the mean", "times the mean", "count", plot, facts)
-        + "<h3>Keys</h3>"
-        + bars(
-            "The most frequent key of a partition",
-            "percent of the records",
-            "count",
-            figures.skew_of_keys(result.partitions),
-            keys,
-        )
-    )
+    key_facts = [("largest_key_records", "its records", "count"), ("distinct_keys", "keys", "count")]
+    shares = figures.skew_of_keys(result.partitions)
+    keys = bars("The most frequent key of a partition", "percent of the records", "count", shares, key_facts)
+    topics = bars("The largest partition against the mean", "times the mean", "count", plot, facts)
+    return topics + (f"<h3>Keys</h3>{keys}" if keys else "")
 
 
 def _batches(result: AuditResult) -> str:
@@ -236,7 +248,7 @@ def _growth(result: AuditResult) -> str:
 
 def _long_table(name: str) -> str:
     """An empty table that page.js fills with rows."""
-    label = {"findings": "findings", "partitions": "partitions", "groups": "groups"}[name]
+    label = name
     return (
         f'<div class="long" data-table="{name}"><p><label>Only {label} with <input type="search" '
         'placeholder="text"></label> <span class="count" aria-live="polite"></span></p>'

@@ -56,7 +56,7 @@ LAG_COLUMNS = (
 class RowLimits(NamedTuple):
     """The most rows of each table of the page."""
 
-    partitions: int = 20_000
+    partitions: int = 50_000
     findings: int = 5_000
     lags: int = 5_000
 
