@@ -18,11 +18,18 @@ clients and of Kafka 3 are passed over, too: Kafka's broker ignores them, and co
 ``odradek.broker.config.image_variables`` knows the variables that name files of key stores and passwords.
 """
 
+import signal
+
+STOPS = {signal.SIGTERM, signal.SIGINT}
+if __name__ == "__main__":
+    # The kernel drops what process 1 has no handler for. These wait from now on, and not only after 100 ms of imports,
+    # until the broker has its own handlers.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+
 import contextlib
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -501,12 +508,13 @@ def _run() -> None:
     else:
         run = command(sys.argv[1:], os.environ, has_file)
         if run[0] != "odradek" and not sys.stdin.isatty():
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
             sys.exit(run_as_child(run))
         if run[1:2] == ["serve"]:
             for line in passed_over(os.environ):
                 print(line, flush=True)
-            # The kernel drops what process 1 has no handler for: these wait until the broker has its own.
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+            os.execvp(run[0], run)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     os.execvp(run[0], run)
 
 
