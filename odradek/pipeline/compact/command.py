@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.command_arguments import add_arguments, argument, parse
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 
@@ -16,6 +17,13 @@ from ..command_line import interruptible, path_on_disk, size
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL
 from ..engine.job import EngineError, EngineMissingError
+
+with lazy_imports:
+    import rich.console
+    import rich.filesize
+    import rich.table
+
+    from . import job, partition_job, plan, topic_config
 
 if TYPE_CHECKING:
     from .partition_job import PartitionOutcome
@@ -86,24 +94,19 @@ def compact(arguments: Sequence[str]) -> int:
     """Runs the command. Returns 0: done, 1: a partition was left unchanged, 3: nothing was started."""
     options = parse(parser(), CompactArguments, arguments)
     # Imported here: `--help` and wrong usage do not need them.
-    from rich.console import Console
-
-    from .job import compact_directory
-    from .topic_config import ConfigValueError
-
     outcomes: list[PartitionOutcome] = []
-    console = Console(stderr=True, markup=False)
+    console = rich.console.Console(stderr=True, markup=False)
     try:
         with console.status("compacting …") as status:  # silent if stderr is not a terminal
             order = _order(options, lambda progress: status.update(in_words(progress)))
-            for outcome in compact_directory(order):
+            for outcome in job.compact_directory(order):
                 outcomes.append(outcome)
                 if options.json:
                     print(json.dumps(asdict(outcome)), flush=True)
     except (
         DirectoryLockedError,
         LogDirectoryError,
-        ConfigValueError,
+        topic_config.ConfigValueError,
         CorruptCheckpointError,
         EngineMissingError,
     ) as error:
@@ -123,23 +126,19 @@ def compact(arguments: Sequence[str]) -> int:
 
 def in_words(progress: "CompactionProgress") -> str:
     """The progress line on a terminal."""
-    from rich.filesize import decimal
-
     partitions = f"{progress.partitions_done} of {progress.partitions} partitions"
-    return f"compacting … {partitions}, {decimal(progress.bytes_done)} of {decimal(progress.bytes)}"
+    done, total = rich.filesize.decimal(progress.bytes_done), rich.filesize.decimal(progress.bytes)
+    return f"compacting … {partitions}, {done} of {total}"
 
 
 def _order(options: CompactArguments, progress: "Callable[[CompactionProgress], None]") -> "CompactionOrder":
-    from .partition_job import DEFAULT_MAP_BYTES
-    from .plan import CompactionOrder
-
-    return CompactionOrder(
+    return plan.CompactionOrder(
         options.directory,
         options.now if options.now is not None else clock_ms(),
         tuple(dict.fromkeys(options.topic)),
         tuple(options.partition),
         {key: value for key, _, value in (pair.partition("=") for pair in options.config)},
-        options.memory or DEFAULT_MAP_BYTES,
+        options.memory or partition_job.DEFAULT_MAP_BYTES,
         options.throttle or float("inf"),
         options.dry_run,
         options.engine,
@@ -149,13 +148,10 @@ def _order(options: CompactArguments, progress: "Callable[[CompactionProgress], 
 
 def show(outcomes: "Sequence[PartitionOutcome]", *, is_dry_run: bool) -> None:
     """Prints a table with a row for each partition, and a total if there are several."""
-    from rich.console import Console
-    from rich.table import Table
-
     if not outcomes:
         print("No topic in this directory has a cleanup.policy with compact.")
         return
-    table = Table(title="Would be compacted" if is_dry_run else "Compacted", title_justify="left")
+    table = rich.table.Table(title="Would be compacted" if is_dry_run else "Compacted", title_justify="left")
     for name in ("PARTITION", "CLEANED UP TO", "SEGMENTS", "BYTES", "RECORDS", "ROUNDS", "FREED"):
         table.add_column(name, justify="left" if name == "PARTITION" else "right", no_wrap=True)
     for outcome in outcomes:
@@ -167,7 +163,7 @@ def show(outcomes: "Sequence[PartitionOutcome]", *, is_dry_run: bool) -> None:
     if len(outcomes) > 1:
         table.add_section()
         table.add_row(f"{len(outcomes)} partitions", "", *_figures(outcomes))
-    Console(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE).print(table)
+    rich.console.Console(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE).print(table)
     unkeyed = sum(outcome.records_without_key for outcome in outcomes)
     if unkeyed:
         print(f"{unkeyed} records without a key are removed by compaction.")

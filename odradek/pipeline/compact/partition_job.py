@@ -13,6 +13,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 from odradek.storage.compaction.cleaned_indexes import SegmentOffsetOverflowError
 from odradek.storage.compaction.cleaning import WRITE_CHUNK, PartitionCleaner, RoundResult
@@ -30,6 +31,9 @@ from odradek.storage.log.swap_files import recover_swap_files
 from odradek.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 
 from ..engine.compiled import IS_COMPILED
+
+with lazy_imports:
+    from . import compiled_steps
 
 MAX_ROUNDS = 1000
 DEFAULT_MAP_BYTES = 256 << 20
@@ -181,7 +185,5 @@ def _range(task: CompactionTask, facts: PartitionFacts, cleaned_up_to: int | Non
 def fastest_steps() -> RecordSteps:
     """The compiled steps if numba and numpy are installed, else those in Python. Both write the same bytes."""
     if IS_COMPILED and find_spec("numpy") is not None:
-        from .compiled_steps import CompiledSteps
-
-        return CompiledSteps()
+        return compiled_steps.CompiledSteps()
     return PlainSteps()

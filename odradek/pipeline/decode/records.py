@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE
 from odradek.protocol.records.compression import (
@@ -27,6 +28,9 @@ from .damage import Damage, DamageKind
 from .large_batches import USUAL_SIZES, DecodeSizes, damage_of, walk_large
 from .lz4_sections import SectionBuffer, bytes_needed
 from .spans import FAULTS, RECORD_COLUMNS, Bytes, Flags, Int64s, Sections, WalkedRecords
+
+with lazy_imports:
+    from . import arrow_columns
 
 _LEAST_BASE_OFFSET, _GREATEST_BASE_OFFSET = -(1 << 31), (1 << 63) - 1 - (1 << 31)
 
@@ -51,8 +55,6 @@ def decode_chunk(
 
     `columns`: names in RECORD_COLUMNS and BATCH_COLUMNS. Only these are built.
     """
-    from .arrow_columns import columns_of
-
     walked = walk_chunk(
         chunk, selected, max_decompressed_size=max_decompressed_size, sizes=sizes, is_compiled=is_compiled
     )
@@ -60,7 +62,9 @@ def decode_chunk(
         if isinstance(item, Damage):
             yield item
         elif len(item.spans.offsets):
-            yield DecodedRecords(columns_of(chunk, item, columns, is_compiled=is_compiled), item.spans.batches)
+            yield DecodedRecords(
+                arrow_columns.columns_of(chunk, item, columns, is_compiled=is_compiled), item.spans.batches
+            )
 
 
 def walk_chunk(

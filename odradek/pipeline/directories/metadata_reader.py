@@ -6,6 +6,7 @@ only if there is one, because that takes a fifth of the time of an audit's impor
 
 from pathlib import Path
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.names.internal_topics import METADATA_TOPIC
 from odradek.storage.files.file_names import LOG_SUFFIX, base_offset_of
 from odradek.storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
@@ -13,6 +14,9 @@ from odradek.storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
 from .cluster_metadata import DirectoryMetadata
 from .file_access import is_gone, list_directory
 from .restarts import attempts
+
+with lazy_imports:
+    from . import metadata_replay
 
 _SNAPSHOT_SUFFIX = ".checkpoint"
 
@@ -36,11 +40,9 @@ def _read(log_directory: Path) -> DirectoryMetadata:
     directory = log_directory / f"{METADATA_TOPIC}-0"
     if not directory.is_dir():
         return metadata
-    from .metadata_replay import MetadataReplay
-
     names = sorted(entry.name for entry in list_directory(directory))
     is_clean = (log_directory / CLEAN_SHUTDOWN_FILE).exists()
-    replay = MetadataReplay(metadata, directory, is_clean=is_clean)
+    replay = metadata_replay.MetadataReplay(metadata, directory, is_clean=is_clean)
     snapshots = [name for name in names if name.endswith(_SNAPSHOT_SUFFIX)]
     if snapshots:
         replay.read_snapshot(snapshots[-1])

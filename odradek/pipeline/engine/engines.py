@@ -9,7 +9,12 @@ job needs none. Source: pool.py for processes, spark_tasks.py for the cluster.
 import os
 from collections.abc import Iterator
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from .job import Job, Result, Task, task_error
+
+with lazy_imports:
+    from . import pool, spark_tasks
 
 LOCAL = "local"
 SPARK = "spark"
@@ -42,13 +47,9 @@ def finished_tasks(engine: str, job: Job[Task, Result]) -> Iterator[tuple[int, R
     if not job.tasks:
         return
     if engine == SPARK:
-        from .spark_tasks import run_on_spark
-
-        finished = run_on_spark(job)
+        finished = spark_tasks.run_on_spark(job)
     elif _workers(job) > 1 and (engine == POOL or not _is_small(job)):
-        from .pool import run_in_processes
-
-        finished = run_in_processes(job, _workers(job))
+        finished = pool.run_in_processes(job, _workers(job))
     else:
         finished = _here(job)
     done, total = 0, sum(job.weights)

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from odradek.protocol.common.command_arguments import add_arguments, argument, parse
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.storage.files.regular_files import fault_text
 
 from ..command_line import interruptible
 from ..directories.file_access import path_of
 from .broker_link import SnapshotError
 from .take import Progress, take_snapshot
+
+with lazy_imports:
+    from . import restore, stores
 
 DONE, NOT_DONE, WITH_DAMAGE = 0, 1, 3
 """Exit codes; 2 is wrong usage."""
@@ -65,11 +69,9 @@ def snapshot(arguments: Sequence[str]) -> int:
 
 
 def _snapshot(parser: argparse.ArgumentParser, options: SnapshotArguments) -> int:
-    from .stores import store_at
-
     if options.keep is not None and options.keep < 1:
         parser.error("--keep: at least 1")
-    store = store_at(path_of(options.to))
+    store = stores.store_at(path_of(options.to))
     try:
         taken = take_snapshot(options.directory, store, lines_of_progress("snapshot", "partitions", time.monotonic))
         removed = [] if options.keep is None else store.keep_only(options.keep)
@@ -102,11 +104,9 @@ def restore_command(arguments: Sequence[str]) -> int:
 
 
 def _restore(options: RestoreArguments) -> int:
-    from .restore import read_snapshot, restore
-
     path = path_of(options.snapshot)
-    manifest = read_snapshot(path)
-    restore(path, manifest, options.directories, lines_of_progress("restore", "files", time.monotonic))
+    manifest = restore.read_snapshot(path)
+    restore.restore(path, manifest, options.directories, lines_of_progress("restore", "files", time.monotonic))
     print(
         f"{', '.join(map(str, options.directories))}: {len(manifest.partitions)} partitions,"
         f" {manifest.size / MEGABYTE:.1f} MB, of node {manifest.node_id} in cluster {manifest.cluster_id}"
