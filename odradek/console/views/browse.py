@@ -90,7 +90,7 @@ def _merged(found: dict[LookReader, list[FoundRecord]], limit: int, is_backward:
 
     def keyed(reader: LookReader) -> Iterator[tuple[tuple[int, int, int], FoundRecord, LookReader]]:
         for entry in found[reader]:
-            yield (sign * entry.timestamp, entry.partition, sign * entry.offset), entry, reader
+            yield (sign * entry.timestamp, sign * entry.partition, sign * entry.offset), entry, reader
 
     taken: list[FoundRecord] = []
     last: dict[LookReader, FoundRecord] = {}
