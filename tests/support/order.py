@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 
 from support.durations import total
 
-TOGETHER = ("tests/parity/", "tests/docker/")
-"""Folders whose tests share a Kafka and a broker of ours, or a Docker engine."""
+TOGETHER = ("tests/parity/", "tests/docker/", "tests/console/browser/")
+"""Folders whose tests share a Kafka and a broker of ours, a Docker engine, or a browser."""
 WAITING = (
     "tests/client/",
     "tests/clients/",

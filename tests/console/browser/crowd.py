@@ -1,0 +1,104 @@
+"""A cluster that is large for a page: 10,000 partitions, 1,000 members of a group, names that are markup."""
+
+import asyncio
+import json
+
+from odradek.client import Admin, Consumer, Producer
+from odradek.client.admin import NewTopic
+from odradek.client.types import OffsetAndMetadata, TopicPartition
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+
+WIDE, WIDE_PARTITIONS = "wide", 5_000
+TOPICS, PARTITIONS_OF_EACH = 998, 5
+MEMBERS = 1_000
+HOUR = "3600000"
+CONFIGS = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.max.size": "2000",
+    "group.consumer.max.session.timeout.ms": HOUR,
+    "group.consumer.session.timeout.ms": HOUR,
+    "log.retention.check.interval.ms": "86400000",
+}
+MARKUP = "<img src=x onerror=\"window.ran='MARKED'\"><script>window.ran='script'</script>"
+RECORDS = 300
+TIME_MS = 1_700_000_000_000
+
+
+async def fill(servers: str) -> None:
+    """Makes topics, records, groups."""
+    async with Admin(servers, default_api_timeout_ms=120_000) as admin:
+        await admin.create_topics([NewTopic(WIDE, WIDE_PARTITIONS)])
+        names = [f"topic-{number:04d}" for number in range(TOPICS)]
+        for start in range(0, TOPICS, 200):
+            await admin.create_topics([NewTopic(name, PARTITIONS_OF_EACH) for name in names[start : start + 200]])
+        await admin.create_topics(
+            [NewTopic("orders", 6), NewTopic("payments", 4, configs={"cleanup.policy": "compact"})]
+        )
+        await _orders(servers)
+        await _markup(servers)
+        offsets = {TopicPartition("orders", number): OffsetAndMetadata(3) for number in range(6)}
+        await admin.alter_group_offsets("readers", offsets)
+        await _crowd(admin)
+
+
+async def _orders(servers: str) -> None:
+    async with Producer(servers) as producer:
+        for number in range(RECORDS):
+            value = {"order": 90071992547409931 + number, "customer": f"c-{number % 17}", "total": 12.5}
+            await producer.send(
+                "orders",
+                json.dumps(value).encode(),
+                f"order-{number}".encode(),
+                partition=number % 6,
+                timestamp_ms=TIME_MS + number,
+                headers=[("trace", b"t-%d" % number)],
+            )
+        await producer.send("orders", None, b"gone", partition=0, timestamp_ms=TIME_MS + 1_000)
+        await producer.send("orders", b"", b"empty", partition=0, timestamp_ms=TIME_MS + 1_001)
+        await producer.send("orders", b"\xff\x00", b"bytes", partition=0, timestamp_ms=TIME_MS + 1_002)
+        await producer.send("orders", b"x" * 300_000, b"big", partition=0, timestamp_ms=TIME_MS + 1_003)
+    async with Producer(servers, transactional_id="billing") as producer:
+        await producer.init_transactions()
+        await producer.begin_transaction()
+        await producer.send("orders", b"dropped", b"aborted", partition=1, timestamp_ms=TIME_MS + 2_000)
+        await producer.flush()
+        await producer.abort_transaction()
+
+
+async def _markup(servers: str) -> None:
+    async with Producer(servers) as producer:
+        await producer.send_and_wait("payments", MARKUP.encode(), MARKUP.encode(), headers=[(MARKUP, MARKUP.encode())])
+    async with Consumer(
+        "payments", bootstrap_servers=servers, group_id=MARKUP, client_id=MARKUP, auto_offset_reset="earliest"
+    ) as consumer:
+        while not await consumer.poll(100):
+            pass
+        await consumer.commit()
+
+
+async def _crowd(admin: Admin) -> None:
+    """Joins MEMBERS members to a group of the consumer protocol, each twice: then it has its partitions."""
+    group = await _coordinator(admin)
+    connection = await admin.cluster.connection(group)
+    for is_first in (True, False):
+        answers = [
+            connection.send(
+                ConsumerGroupHeartbeatRequest(
+                    group_id="crowd",
+                    member_id=f"member-{number:04d}",
+                    member_epoch=0,
+                    rebalance_timeout_ms=600_000,
+                    subscribed_topic_names=[WIDE],
+                    topic_partitions=[],
+                ),
+                ConsumerGroupHeartbeatResponse,
+            )
+            for number in range(MEMBERS)
+        ]
+        for answer in await asyncio.gather(*answers):
+            assert not answer.error_code, (is_first, answer)
+
+
+async def _coordinator(admin: Admin) -> int:
+    await admin.alter_group_offsets("crowd", {TopicPartition("orders", 0): OffsetAndMetadata(0)})
+    return min(admin.cluster.metadata.brokers)
