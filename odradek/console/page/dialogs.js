@@ -70,12 +70,13 @@ function openAction(title, { where, fields, body, button, isDanger, typedName, d
   return dialog;
 }
 
+// Says what was done, in a corner, until it is closed or ten seconds are over.
 function toast(text) {
+  const place = document.getElementById("toast");
   const made = note(text, "good");
-  const main = document.getElementById("main");
-  main.querySelectorAll(".note.good.toast").forEach((old) => old.remove());
-  made.classList.add("toast");
-  main.prepend(made);
+  made.append(h("button", { type: "button", class: "quiet", "aria-label": "Close the message", onclick: () => made.remove() }, "Close"));
+  put(place, made);
+  setTimeout(() => made.remove(), 10000);
 }
 
 // A pair of controls for bytes: how they are written, and the text.

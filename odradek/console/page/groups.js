@@ -41,7 +41,7 @@ async function groupView(view) {
   const charts = h("div", { class: "columns" });
   const history = h("div", {});
   const members = new Table([
-    { name: "", width: "42px", cell: (row) => swatch(row.at) },
+    { name: "Colour", width: "84px", cell: (row) => swatch(row.at) },
     { name: "Member", width: "34%", cell: (row) => row.instance ? [row.instance, " ", badge("static")] : row.id },
     { name: "Client", cell: (row) => row.client },
     { name: "Host", cell: (row) => row.host },

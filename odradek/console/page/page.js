@@ -87,10 +87,6 @@ async function open(hash, isAgain) {
   }
 }
 
-function pageNote(text) {
-  addEventListener("hashchange", () => setTimeout(() => toast(text)), { once: true });
-}
-
 function refreshButton(view) {
   return h("button", { type: "button", onclick: () => view.again() }, "Refresh");
 }

@@ -55,7 +55,15 @@ class Table {
     put(this.body, this.space(first), ...drawn, this.space(this.rows.length - last));
     if (focused >= first && focused < last) drawn[focused - first].focus({ preventScroll: true });
     clearTimeout(this.timer);
-    if (this.options.onSight) this.timer = setTimeout(() => this.options.onSight(this.rows.slice(first, last)), 60);
+    if (this.options.onSight) this.timer = setTimeout(() => this.look(), 60);
+  }
+
+  async look() {
+    try {
+      await this.options.onSight(this.rows.slice(this.first, this.last));
+    } catch (error) {
+      if (error.name !== "AbortError") announce(error.message);
+    }
   }
 
   space(count) {

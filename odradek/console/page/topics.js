@@ -87,7 +87,6 @@ async function partitionsView(view, name) {
       for (let at = 0; at < 100; at++) asked.add(from + at);
       for (const one of await ask(path`topics/${name}/offsets`, { from, count: 100 }, view.signal)) known.set(one.partition, one);
       table.redraw();
-      table.options.onSight(rows);
     },
   });
   view.fill(topicTop(view, name, "partitions", [changeButton("Add partitions", () => addPartitions(view, name, table.rows.length))], null),
@@ -226,6 +225,6 @@ function addPartitions(view, name, now) {
 function deleteTopic(name) {
   openAction(`Delete ${name}`, {
     where: () => path`topics/${name}/delete`, button: "Delete topic", isDanger: true, typedName: name,
-    fields: [], body: () => ({}), done: (found) => { go(["topics"]); pageNote(found.done); },
+    fields: [], body: () => ({}), done: () => go(["topics"]),
   });
 }

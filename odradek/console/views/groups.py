@@ -174,11 +174,8 @@ async def _ends(context: Context, partitions: list[TopicPartition]) -> dict[Topi
         topics = await context.admin.describe_topics({partition.topic for partition in partitions})
     except AdminError as error:
         topics = error.results
-    with_leader = [
-        partition
-        for partition in partitions
-        if partition.topic in topics and partition.partition in topics[partition.topic].available
-    ]
+    available = {TopicPartition(name, number) for name, topic in topics.items() for number in topic.available}
+    with_leader = [partition for partition in partitions if partition in available]
     found = await context.admin.list_offsets(dict.fromkeys(with_leader, -1))
     return {partition: offset.offset for partition, offset in found.items()}
 

@@ -4,6 +4,7 @@ Owns: the partitions of a look, their bounds, and the cursor that a page hands b
 ``partition:offset,partition:offset``.
 """
 
+import asyncio
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -31,9 +32,11 @@ class LookPlace(NamedTuple):
 async def bounds_of(admin: Admin, topic: str, numbers: Collection[int]) -> dict[int, Bounds]:
     """Start, end and last stable offset of partitions. Raises KafkaError."""
     partitions = [TopicPartition(topic, number) for number in numbers]
-    starts = await admin.list_offsets(dict.fromkeys(partitions, EARLIEST))
-    ends = await admin.list_offsets(dict.fromkeys(partitions, LATEST))
-    stable = await admin.list_offsets(dict.fromkeys(partitions, LATEST), isolation_level="read_committed")
+    starts, ends, stable = await asyncio.gather(
+        admin.list_offsets(dict.fromkeys(partitions, EARLIEST)),
+        admin.list_offsets(dict.fromkeys(partitions, LATEST)),
+        admin.list_offsets(dict.fromkeys(partitions, LATEST), isolation_level="read_committed"),
+    )
     return {p.partition: Bounds(starts[p].offset, ends[p].offset, stable[p].offset) for p in partitions}
 
 

@@ -17,7 +17,7 @@ CONFIGS = {
     "group.consumer.max.size": "2000",
     "group.consumer.max.session.timeout.ms": HOUR,
     "group.consumer.session.timeout.ms": HOUR,
-    "log.retention.check.interval.ms": "86400000",
+    "log.retention.ms": "-1",
 }
 MARKUP = "<img src=x onerror=\"window.ran='MARKED'\"><script>window.ran='script'</script>"
 RECORDS = 300

@@ -55,7 +55,7 @@ def confirm(tab: Tab, text: str) -> str:
     """Presses the button that does it, and returns what the page says was done."""
     push(tab, text)
     tab.wait("!document.querySelector('dialog')")
-    found: str = tab.wait("document.querySelector('.toast')?.textContent")
+    found: str = tab.wait("document.querySelector('#toast .note')?.firstChild.textContent")
     return found
 
 

@@ -41,7 +41,7 @@ NEED_NAMES = {
         "navigation",
         "dialog",
     ),
-    *("meter", "log", "columnheader", "region", "group", "spinbutton", "DateTime"),
+    *("meter", "log", "columnheader", "region", "spinbutton", "DateTime"),
 }
 CONTRAST = """(() => {
   const parts = (text) => text.match(/[\\d.]+/g).map(Number);
