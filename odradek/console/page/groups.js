@@ -88,9 +88,13 @@ async function showRebalances(view, name, place) {
   await orReason(view, place, async () => {
     const all = (await ask("rebalances", { group: name }, view.signal)).rebalances;
     put(place, all.length ? h("ol", { class: "times" }, all.slice().reverse().map((one) => h("li", {},
-      h("strong", {}, timed(one.time)), " ", h("span", { class: "muted" }, `${one.members} members${one.duration === null || one.duration === undefined ? "" : `, took ${lasted(one.duration)}`}`),
-      h("div", {}, one.reason)))) : h("p", { class: "muted" }, "None since this console was opened."));
+      h("strong", {}, timed(one.time)), " ", h("span", { class: "muted" }, rebalanceText(one)), h("div", {}, one.reason)))) : h("p", { class: "muted" }, "None since this console was opened. The broker's log level must be INFO or lower."));
   });
+}
+
+function rebalanceText(one) {
+  return [`generation ${one.generation}`, one.members === null ? "" : plural(one.members, "member", "members"),
+    one.duration === null ? "not over" : `took ${lasted(one.duration)}`].filter(Boolean).join(", ");
 }
 
 function resetOffsets(view, name) {

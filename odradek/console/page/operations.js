@@ -38,13 +38,13 @@ async function connectionsView(view) {
     { name: "Listener", cell: (row) => row.listener },
     { name: "User", width: "22%", cell: (row) => row.user },
     { name: "Connections", isNumber: true, cell: (row) => grouped(row.connections) },
-    { name: "Idle, s", isNumber: true, cell: (row) => String(row.idle) },
+    { name: "Idle", isNumber: true, cell: (row) => lasted(row.idle) },
   ], { label: "Connections by client library", empty: "No connections." });
   const place = h("div", {}, "Loading…");
   view.fill(pageTop("Connections", { under: "Open connections to this broker, by the library that the client names.", actions: [refreshButton(view)] }), place);
   await orReason(view, place, async () => {
     const found = await ask("connections", {}, view.signal);
-    put(place, table.element);
+    put(place, found.others ? note(`${grouped(found.others)} of ${grouped(found.total)} connections are not in these rows: there are too many kinds.`) : null, table.element);
     table.show(found.connections);
   });
 }
@@ -57,7 +57,7 @@ async function orReason(view, place, shown) {
   try {
     await shown();
   } catch (error) {
-    if (error.status !== 404) throw error;
+    if (![403, 404].includes(error.status)) throw error;
     put(place, note(error.message));
   }
 }
@@ -133,7 +133,7 @@ async function logView(view) {
     const wanted = search.value.toLowerCase();
     const atEnd = place.scrollTop + place.clientHeight >= place.scrollHeight - 30;
     put(place, ...all.filter((one) => (!least.value || LEVELS[one.level.toLowerCase()]) && `${one.logger} ${one.message}`.toLowerCase().includes(wanted)).map((one) =>
-      h("div", {}, h("span", { class: "muted" }, timed(one.time)), " ", badge(one.level.toLowerCase(), LEVELS[one.level.toLowerCase()]), " ", h("span", { class: "muted" }, one.logger), " ", one.message)));
+      h("div", {}, one.leftOut ? h("div", { class: "muted" }, `${plural(one.leftOut, "line", "lines")} left out here: there were too many a second`) : null, h("span", { class: "muted" }, timed(one.time)), " ", badge(one.level.toLowerCase(), LEVELS[one.level.toLowerCase()]), " ", h("span", { class: "muted" }, one.logger), " ", one.message)));
     if (atEnd) place.scrollTop = place.scrollHeight;
   };
   const box = h("div", { class: "card flush" }, place);
@@ -143,7 +143,7 @@ async function logView(view) {
     return put(box, h("div", { class: "empty" }, NO_INSIGHTS));
   }
   const stream = new Stream("log", { lines: 500 }, (found) => {
-    state.textContent = "The broker's last lines; new ones come by themselves.";
+    state.textContent = `The broker's last lines, from level ${found.level} on. New ones come by themselves.`;
     if (!found.lines.length) return;
     all = [...all, ...found.lines].slice(-MOST_LINES);
     show();

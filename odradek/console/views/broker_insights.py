@@ -42,11 +42,6 @@ async def rebalances(context: Context, arguments: ViewArguments) -> Json:
     return await _insights(context).ask("rebalances", **({"group": group} if group else {}))
 
 
-async def log(context: Context, arguments: ViewArguments) -> Json:
-    """The last lines of the broker's log."""
-    return await _insights(context).ask("log", after=0, lines=arguments.number("lines", 200, 1, MOST_LINES))
-
-
 async def log_stream(context: Context, arguments: ViewArguments) -> AsyncGenerator[Json, None]:
     """The last lines of the broker's log, then the new ones each second."""
     insights = _insights(context)

@@ -1,4 +1,4 @@
-"""A Chromium for the tests, from what a fresh machine has: ``ODRADEK_CHROMIUM``, the PATH, or a package of npm.
+"""A Chromium for the tests, from what a fresh machine has: ``TESTS_CHROMIUM``, the PATH, or a package of npm.
 
 The package ``@sparticuz/chromium`` has the whole browser, its libraries and a font in compressed files; it is unpacked
 into the cache of this checkout once.
@@ -19,7 +19,8 @@ CACHE = Path(__file__).parents[3] / ".cache" / "chromium-147"
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 UNPACK = """
 const fs = require("fs"), zlib = require("zlib"), from = "node_modules/@sparticuz/chromium/bin/";
-for (const [packed, name] of [["chromium.br", "chromium.part"], ["al2023.tar.br", "lib.tar"], ["fonts.tar.br", "fonts.tar"]])
+const files = { "chromium.br": "chromium.part", "al2023.tar.br": "lib.tar", "fonts.tar.br": "fonts.tar" };
+for (const [packed, name] of Object.entries(files))
   fs.writeFileSync(name, zlib.brotliDecompressSync(fs.readFileSync(from + packed)));
 """
 
@@ -34,7 +35,7 @@ class Browser(NamedTuple):
 @cache
 def browser_or_skip() -> Browser:
     """Finds a Chromium, or gets one by npm. Skips the test if that can't be (fails it if CI=true)."""
-    named = os.environ.get("ODRADEK_CHROMIUM")
+    named = os.environ.get("TESTS_CHROMIUM")
     if named:
         return Browser(named, {})
     for program in PROGRAMS:

@@ -176,7 +176,9 @@ class Tab:
 
     def close(self) -> None:
         """Closes the tab, and forgets what it has kept."""
-        self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)
+        if self._session in self._browser.tabs:
+            del self._browser.tabs[self._session]
+            self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)
 
     def call(self, method: str, **arguments: Any) -> dict[str, Any]:
         """Sends a command to the tab."""

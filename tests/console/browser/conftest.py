@@ -49,10 +49,11 @@ def console_of(broker: OurBroker, *options: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def address(broker: OurBroker) -> Iterator[str]:
-    """The console's address."""
-    with console_of(broker) as found:
-        yield found
+def address(broker: OurBroker) -> str:
+    """The address of the broker's own console (``odradek serve --console``), which its log names."""
+    found = re.search(r"console at (http://127\.0\.0\.1:\d+/)", broker.log())
+    assert found is not None
+    return found[1]
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ CONFIGS = {
     "group.consumer.max.session.timeout.ms": HOUR,
     "group.consumer.session.timeout.ms": HOUR,
     "log.retention.ms": "-1",
+    "odradek.console.listener": "127.0.0.1:0",
 }
 MARKUP = "<img src=x onerror=\"window.ran='MARKED'\"><script>window.ran='script'</script>"
 RECORDS = 300

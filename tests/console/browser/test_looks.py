@@ -1,9 +1,11 @@
 """Names for screen readers, contrast in light and dark, names that are markup, what is loaded. In a real Chromium."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 
+from odradek.client import Consumer
 from support.brokers.our_broker import OurBroker
 
 from .chromium import Tab
@@ -59,7 +61,8 @@ CONTRAST = """(() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node; (node = walker.nextNode());) {
     const it = node.parentElement;
-    if (!node.textContent.trim() || !it.checkVisibility() || it.closest("option, [disabled], .unseen, svg, script, style")) continue;
+    if (!node.textContent.trim() || !it.checkVisibility()) continue;
+    if (it.closest("option, [disabled], .unseen, svg, script, style")) continue;
     const [a, b] = [light(parts(getComputedStyle(it).color)), light(ground(it))];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (ratio < 4.5) poor.push(`${node.textContent.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
@@ -116,17 +119,15 @@ def test_the_focus_is_always_visible(tab: Tab) -> None:
     for _ in range(40):
         tab.press("Tab")
         shown = tab.run(
-            "(() => { const it = document.activeElement; const style = getComputedStyle(it);"
-            " return it === document.body || style.outlineStyle === 'solid' && parseFloat(style.outlineWidth) >= 2; })()"
+            "(() => { const style = getComputedStyle(document.activeElement); return document.activeElement =="
+            " document.body || style.outlineStyle === 'solid' && parseFloat(style.outlineWidth) >= 2; })()"
         )
         assert shown, tab.run("document.activeElement.outerHTML.slice(0, 200)")
 
 
 def test_names_that_are_markup_are_shown_as_text(tab: Tab) -> None:
     def is_text() -> None:
-        tab.wait(
-            "main.textContent.includes('<img src=x') || document.querySelector('dialog')?.textContent.includes('<img src=x')"
-        )
+        tab.wait("[main, document.querySelector('dialog')].some((it) => it?.textContent.includes('<img src=x'))")
         assert tab.run(
             "[window.ran ?? null, document.querySelector('img'), document.querySelectorAll('main script').length]"
         ) == [
@@ -149,10 +150,11 @@ def test_names_that_are_markup_are_shown_as_text(tab: Tab) -> None:
 def test_markup_in_names_that_only_a_forged_answer_has(tab: Tab) -> None:
     """Kafka's topic names have no such characters, but a page must not rely on it."""
     tab.run(
-        f"""void (window.marked = {MARKUP!r}, session.facts.hasInsights = true, window.ask = async (where) => ({{
+        f"""void (window.marked = {MARKUP!r}, window.ask = async (where) => ({{
           topics: {{ topics: [{{ name: marked, partitions: 1, replicas: 1, error: "" }}] }},
-          connections: {{ connections: [{{ library: marked, version: marked, listener: marked, user: marked, connections: 1, requests: 1 }}] }},
-          rebalances: {{ rebalances: [{{ time: "1", reason: marked, members: 1, duration: 1 }}] }},
+          connections: {{ connections: [
+            {{ library: marked, version: marked, listener: marked, user: marked, connections: 1, idle: 1 }}] }},
+          rebalances: {{ rebalances: [{{ time: "1", reason: marked, members: 1, duration: 1, generation: 1 }}] }},
         }})[where] ?? {{}})"""
     )
     for view in ("#/connections", "#/topics"):
@@ -160,14 +162,32 @@ def test_markup_in_names_that_only_a_forged_answer_has(tab: Tab) -> None:
         tab.wait("main.textContent.includes('<img src=x')")
     tab.run("showRebalances(current, 'x', main)")
     tab.wait("main.textContent.includes('<img src=x')")
-    tab.run(
-        """void (window.Stream = null, (() => {
-          const [found] = VIEWS.filter(([key]) => key === "log");
-          EventSource.prototype.close = () => {};
-        })())"""
-    )
     tab.run("put(main, h('p', {}, marked), badge(marked), note(marked, 'bad'), commandLine(['topics', marked]))")
     assert tab.run("[window.ran ?? null, document.querySelector('img')]") == [None, None]
+
+
+def test_what_only_the_broker_knows(open_tab: Callable[[str], Tab], address: str, broker: OurBroker) -> None:
+    """Its log with new lines, connections by library, rebalances with reasons; another console has none of them."""
+    tab = open_tab(address)
+    tab.go("#/connections")
+    tab.wait("[...document.querySelectorAll('tbody tr')].some((row) => row.innerText.includes('odradek'))")
+    asyncio.run(read_payments(broker))
+    settle(tab, "#/groups/late-readers")
+    tab.wait("[...document.querySelectorAll('ol.times li')].some((it) => it.textContent.includes('generation 1'))")
+    tab.go("#/log")
+    tab.wait("document.querySelector('.log').textContent.includes('late-readers')")
+    with console_of(broker) as other:
+        tab = open_tab(other)
+        for view in ("#/connections", "#/log", "#/groups/late-readers"):
+            settle(tab, view)
+            tab.wait("main.textContent.includes('Kafka\\'s protocol does not tell this')")
+        tab.close()
+
+
+async def read_payments(broker: OurBroker) -> None:
+    async with Consumer("payments", bootstrap_servers=broker.bootstrap_servers, group_id="late-readers") as consumer:
+        while not consumer.assignment():
+            await consumer.poll(100)
 
 
 def test_the_page_loads_nothing_but_the_view_that_is_open(tab: Tab) -> None:
@@ -197,6 +217,7 @@ def test_a_console_that_only_shows(open_tab: Callable[[str], Tab], broker: OurBr
             ["Produce", True],
             ["Delete topic", True],
         ]
+        tab.close()
 
 
 def test_a_narrow_window_needs_no_sideways_scrolling(tab: Tab) -> None:
