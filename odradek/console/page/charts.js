@@ -56,10 +56,10 @@ function assignmentPicture(group) {
     }, svg("title", {}, `${topic}-${part.partition}: ${part.member === null ? "no member" : memberName(group, part.member)}, lag ${part.lag === null ? "unknown" : grouped(part.lag)}`))));
     y += Math.ceil(parts.length / across) * CELL + 10;
   }
-  const owned = group.partitions.filter((part) => part.member !== null).length;
+  const owners = group.partitions.filter((part) => part.member !== null).map((part) => part.member);
   return h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": "Assignment" }, svg("svg", {
     viewBox: `0 0 ${across * CELL} ${Math.max(y, 20)}`, width: across * CELL, height: Math.max(y, 20), role: "img",
-    "aria-label": `${owned} of ${group.partitions.length} partitions belong to ${group.memberCount} members`,
+    "aria-label": `${owners.length} of ${plural(group.partitions.length, "partition", "partitions")} are assigned, to ${new Set(owners).size} of ${plural(group.memberCount, "member", "members")}`,
   }, drawn));
 }
 

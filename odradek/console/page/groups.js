@@ -35,8 +35,10 @@ async function groupsView(view) {
 async function groupView(view) {
   const [name] = view.parts;
   const place = h("div", {}, "Loading…");
-  view.fill(pageTop(name, { crumbs: [h("a", { href: href("groups") }, "Groups"), " / "], actions: [refreshButton(view), changeButton("Reset offsets", () => resetOffsets(view, name))] }), place);
+  const under = h("span", {});
+  view.fill(pageTop(name, { under, crumbs: [h("a", { href: href("groups") }, "Groups"), " / "], actions: [refreshButton(view), changeButton("Reset offsets", () => resetOffsets(view, name))] }), place);
   const group = await ask(path`groups/${name}`, {}, view.signal);
+  under.textContent = groupText(group);
   const slowest = group.partitions.reduce((most, one) => Math.max(most, one.seconds ?? 0), 0);
   const charts = h("div", { class: "columns" });
   const history = h("div", {});
@@ -58,9 +60,8 @@ async function groupView(view) {
     { name: "Member", cell: (row) => row.member === null ? h("span", { class: "absent" }, "none") : [swatch(row.member), " ", memberName(group, row.member)] },
   ], { label: "Lag by partition", isShort: true, empty: "No committed offsets and no assigned partitions.", keyOf: (row) => `${row.topic}-${row.partition}` });
   put(place,
-    facts([["State", badge(group.state, stateKind(group.state))], ["Type", group.type], ["Members", grouped(group.memberCount)],
-      ["Lag", group.lag === null ? "none" : grouped(group.lag), "offsets"], ["Furthest behind", lasted(slowest)], ["Assignor", group.assignor || "–"],
-      ["Coordinator", String(group.coordinator)], group.groupEpoch === null ? null : ["Epoch", String(group.groupEpoch), group.targetEpoch === group.groupEpoch ? "" : `assigned ${group.targetEpoch}`]]),
+    facts([["State", badge(group.state, stateKind(group.state))], ["Members", grouped(group.memberCount)], ["Partitions", grouped(group.partitions.length)],
+      ["Lag", group.lag === null ? "none" : grouped(group.lag), "offsets"], ["Furthest behind", lasted(slowest)]]),
     h("section", { class: "card" }, h("h2", {}, "Lag, last hour"), charts),
     h("section", { class: "card" }, h("h2", {}, "Assignment"), group.partitions.length ? assignmentPicture(group) : h("p", { class: "muted" }, "Nothing is assigned.")),
     h("h2", {}, "Members"), members.element, h("h2", {}, "Partitions"), partitions.element,
@@ -69,6 +70,11 @@ async function groupView(view) {
   members.show(group.members.map((row, at) => ({ ...row, at })));
   partitions.show(group.partitions);
   await Promise.all([showLag(view, name, charts), showRebalances(view, name, history)]);
+}
+
+function groupText(group) {
+  const epochs = group.groupEpoch === null ? "" : `epoch ${group.groupEpoch}${group.targetEpoch === group.groupEpoch ? "" : `, assignment of epoch ${group.targetEpoch}`}`;
+  return [`${group.type} group`, group.assignor ? `assignor ${group.assignor}` : "", `coordinator ${group.coordinator}`, epochs].filter(Boolean).join(", ");
 }
 
 async function showLag(view, name, place) {

@@ -110,7 +110,7 @@ async function partitionView(view, name, number) {
     { name: "Records", isNumber: true, cell: (row) => row.records < 0 ? "–" : grouped(row.records) },
     { name: "Size", isNumber: true, cell: (row) => sized(row.size) },
     { name: "Kind", width: "14%", cell: (row) => row.isControl ? badge("control", "accent") : row.isTransactional ? badge("transactional", "accent") : "data" },
-    { name: "Compression", cell: (row) => row.compression },
+    { name: "Codec", cell: (row) => row.compression },
     { name: "Latest time", width: "24%", cell: (row) => timed(row.maxTime) },
     { name: "Producer", isNumber: true, cell: (row) => row.producerId === "-1" ? "–" : row.producerId },
     { name: "CRC", width: "12%", cell: (row) => [h("span", { class: "mono" }, row.crc), row.isSound ? null : [" ", badge("wrong", "bad")]] },

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import NamedTuple
 
 from odradek.client import Admin, Consumer, Producer
 from odradek.client.admin import NewTopic
@@ -39,7 +40,9 @@ async def fill(servers: str) -> None:
         await _markup(servers)
         offsets = {TopicPartition("orders", number): OffsetAndMetadata(3) for number in range(6)}
         await admin.alter_group_offsets("readers", offsets)
-        await _crowd(admin)
+        await admin.alter_group_offsets("crowd", {TopicPartition("orders", 0): OffsetAndMetadata(0)})
+        await join(admin, "crowd", WIDE, [f"member-{number:04d}" for number in range(MEMBERS)])
+        await _warehouse(servers, admin)
 
 
 async def _orders(servers: str) -> None:
@@ -77,29 +80,49 @@ async def _markup(servers: str) -> None:
         await consumer.commit()
 
 
-async def _crowd(admin: Admin) -> None:
-    """Joins MEMBERS members to a group of the consumer protocol, each twice: then it has its partitions."""
-    group = await _coordinator(admin)
-    connection = await admin.cluster.connection(group)
-    for is_first in (True, False):
-        answers = [
-            connection.send(
-                ConsumerGroupHeartbeatRequest(
-                    group_id="crowd",
-                    member_id=f"member-{number:04d}",
-                    member_epoch=0,
-                    rebalance_timeout_ms=600_000,
-                    subscribed_topic_names=[WIDE],
-                    topic_partitions=[],
-                ),
-                ConsumerGroupHeartbeatResponse,
-            )
-            for number in range(MEMBERS)
-        ]
-        for answer in await asyncio.gather(*answers):
-            assert not answer.error_code, (is_first, answer)
+async def _warehouse(servers: str, admin: Admin) -> None:
+    """A group as it is in life: five members, a lag here and there."""
+    await admin.create_topics([NewTopic("shipments", 48)])
+    async with Producer(servers) as producer:
+        for number in range(48 * 40):
+            await producer.send("shipments", b'{"parcel": %d}' % number, b"%d" % number, partition=number % 48)
+    offsets = {
+        TopicPartition("shipments", number): OffsetAndMetadata(40 - number * 7 % 11 if number % 3 == 0 else 40)
+        for number in range(48)
+    }
+    await admin.alter_group_offsets("warehouse", offsets)
+    await join(admin, "warehouse", "shipments", [f"picker-{number}" for number in range(1, 6)])
 
 
-async def _coordinator(admin: Admin) -> int:
-    await admin.alter_group_offsets("crowd", {TopicPartition("orders", 0): OffsetAndMetadata(0)})
-    return min(admin.cluster.metadata.brokers)
+class Member(NamedTuple):
+    """Where a member of a group is: its epoch, and what it owns (topic id -> partitions)."""
+
+    epoch: int
+    owned: dict[bytes, list[int]]
+
+
+async def join(admin: Admin, group: str, topic: str, names: list[str]) -> None:
+    """Makes members of the consumer protocol, by their heartbeats, until each has its partitions."""
+    await admin.cluster.refresh([topic])
+    connection = await admin.cluster.connection(min(admin.cluster.metadata.brokers))
+    members = {name: Member(0, {}) for name in names}
+
+    async def beat(name: str) -> None:
+        epoch, owned = members[name]
+        parts = ConsumerGroupHeartbeatRequest.TopicPartitions
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=group,
+            member_id=name,
+            member_epoch=epoch,
+            rebalance_timeout_ms=600_000 if not epoch else -1,
+            subscribed_topic_names=None if epoch else [topic],
+            topic_partitions=[parts(topic_id, numbers) for topic_id, numbers in owned.items()],
+        )
+        answer = await connection.call(request, ConsumerGroupHeartbeatResponse)
+        assert not answer.error_code, answer
+        if answer.assignment is not None:
+            owned = {part.topic_id: list(part.partitions) for part in answer.assignment.topic_partitions}
+        members[name] = Member(answer.member_epoch, owned)
+
+    while (await admin.describe_groups([group]))[group].state != "Stable":
+        await asyncio.gather(*map(beat, names))

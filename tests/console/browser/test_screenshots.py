@@ -35,7 +35,7 @@ def directory(tmp_path: Path) -> Path:
         ("topics", "#/topics", "light", "main.textContent.includes('in sync') && !main.textContent.includes('…')"),
         ("records", "#/topics/orders?partitions=0,1", "light", "main.textContent.includes('aborted')"),
         ("record", "#/topics/orders?partitions=1&record=1%3A5", "dark", "document.querySelector('dialog pre')"),
-        ("group", "#/groups/crowd", "light", "document.querySelector('.picture')"),
+        ("group", "#/groups/warehouse", "light", "document.querySelector('.picture')"),
         ("batches", "#/topics/orders/partitions/1", "dark", "main.textContent.includes('control')"),
     ],
     ids=["topics", "records", "record", "group", "batches"],
