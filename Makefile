@@ -261,6 +261,10 @@ config-docs: $(VENV)/.installed-dev
 warm-up: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python -m tools.warm_up_list
 
+## screenshots: take the pictures of the console in README and docs anew, from a real page in a Chromium
+screenshots: $(VENV)/.installed-dev
+	TESTS_SCREENSHOTS=docs/images $(PYTEST) -q tests/console/page/test_screenshots.py
+
 ## site: build the documentation as a site in build/site; SITE_REPOSITORY is the address that links to source files get
 site: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python -m tools.site.build build
@@ -297,4 +301,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,docs,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs site release-check wheel clean help
+.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs screenshots site release-check wheel clean help

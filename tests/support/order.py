@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from support.durations import total
 
-TOGETHER = ("tests/parity/", "tests/docker/", "tests/console/browser/")
+TOGETHER = ("tests/parity/", "tests/docker/", "tests/console/page/")
 """Folders whose tests share a Kafka and a broker of ours, a Docker engine, or a browser."""
 WAITING = (
     "tests/client/",

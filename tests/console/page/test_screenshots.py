@@ -24,7 +24,7 @@ RESET = """(() => {
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """Where the pictures are written: ``TESTS_SCREENSHOTS`` names it."""
+    """``TESTS_SCREENSHOTS`` names the directory that the pictures are written to."""
     named = os.environ.get("TESTS_SCREENSHOTS")
     return Path(named) if named else tmp_path
 
