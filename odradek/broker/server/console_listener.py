@@ -116,6 +116,8 @@ class ConsoleListener:
 
     def _wait_again(self, began_s: float) -> None:
         """Waits for the next connection, after a pause if the process did not live for long."""
+        if self._is_stopped:
+            return
         if asyncio.get_running_loop().time() - began_s > LONGEST_PAUSE_S:
             self._pause_s = FIRST_PAUSE_S
             self.wait_for_connection()

@@ -13,6 +13,7 @@ from typing import cast
 
 from odradek import __version__
 from odradek.broker.http.messages import BodyTooLargeError, Headers, HttpRequest, HttpResponse
+from odradek.client.errors import AuthenticationError
 
 from ..arguments import ViewArguments
 from ..context import Context, Insights, Json
@@ -151,6 +152,7 @@ class ConsoleApp:
         context = await self._log_in(arguments)
         await self._sessions.end(cookies)
         cookie = await self._sessions.open(context)
+        logger.info("%r opens a session", context.user)
         return self._json(200, self._facts(context), cookie)
 
     async def _log_in(self, arguments: ViewArguments) -> Context:
@@ -199,13 +201,19 @@ class ConsoleApp:
             if not context.allows_changes:
                 raise ConsoleError(403, "this console only shows; it was started with --read-only", "READ_ONLY")
             arguments = body_arguments(await self._body(request), parts)
+            if arguments.is_confirmed:
+                logger.info("%r changes the cluster: POST %.500r", context.user, request.path)
         else:
             arguments = query_arguments(request.query, parts)
-        await context.connect()
-        served = route.serve(context, arguments)
-        if route.is_stream:
-            return self._stream(session, cast("AsyncGenerator[Json, None]", served))
-        answered = await cast(Answered, served)
+        try:
+            await context.connect()
+            served = route.serve(context, arguments)
+            if route.is_stream:
+                return self._stream(session, cast("AsyncGenerator[Json, None]", served))
+            answered = await cast(Answered, served)
+        except AuthenticationError:  # the login was changed or removed since: no later request could succeed
+            await self._sessions.end(request.field("cookie"))
+            raise
         if isinstance(answered, Attachment):
             return attachment_response(answered)
         return self._json(200, answered, is_compressed=takes_gzip(request))

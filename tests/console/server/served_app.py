@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from odradek.broker.http.limits import HttpLimits
 from odradek.broker.http.server import HttpServer
+from odradek.client.errors import AuthenticationError
 from odradek.console.arguments import ViewArguments
 from odradek.console.context import ClientSettings, Context, Json
 from odradek.console.errors import ConsoleError
@@ -46,6 +47,8 @@ class Calls:
 
     async def fail(self, context: Context, arguments: ViewArguments) -> Json:
         kind = arguments.text("kind")
+        if kind == "login":
+            raise AuthenticationError("the password was changed")
         if kind == "kafka":
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "not yours")
         if kind == "console":

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import logging
 import random
 import re
 from collections.abc import Iterator
@@ -205,6 +206,23 @@ def test_a_login_has_a_new_cookie_and_ends_the_old_session(client: ConsoleClient
     assert client.cookie != before
     client.cookie = before
     assert client.get("/api/things/a").status == 401
+
+
+def test_a_login_that_was_withdrawn_ends_its_session(client: ConsoleClient) -> None:
+    answer = client.get("/api/fails?kind=login")
+    assert (answer.status, answer.json["code"]) == (401, "AUTHENTICATION_FAILED")
+    assert client.get("/api/things/a").json["code"] == "NO_SESSION"
+
+
+def test_logins_and_changes_are_logged(calls: Calls, caplog: pytest.LogCaptureFixture) -> None:
+    with served_app(calls, access=ConsoleAccess(PASSWORD, NOWHERE, "admin:sesame")) as port:
+        client = ConsoleClient(port)
+        with caplog.at_level(logging.INFO, "odradek.console"):
+            client.log_in(user="admin", password="sesame")
+            client.post("/api/things", {"name": "seen"})
+            client.post("/api/things", {"name": "changed", "confirm": True})
+    lines = [one.getMessage() for one in caplog.records if one.name.startswith("odradek.console")]
+    assert lines == ["'admin' opens a session", "'admin' changes the cluster: POST '/api/things'"]
 
 
 def test_a_password_is_asked_for(calls: Calls) -> None:
