@@ -16,15 +16,15 @@ import h11
 
 from ..timers.work import KindOfWork
 from .limits import HttpLimits
-from .messages import Answer, BodyTooLargeError, HttpRequest, HttpResponse, reason_of, text_response
+from .messages import BodyRefusedError, HttpRequest, HttpResponse, HttpService, reason_of
 
 logger = logging.getLogger(__name__)
 
 HTTP = KindOfWork("http-connection", "answers requests of HTTP")
 READ_BYTES = 16 * 1024
-SKIPPED_BYTES = 256 * 1024
-"""The most bytes of an unread body that are skipped. A connection that is closed with unread bytes is reset, and its
-client would not see the answer."""
+SKIPPED_BYTES = 4 << 20
+"""The most bytes of a body that are skipped if nothing has read them. A connection that is closed with unread bytes is
+reset, and its client would not see the answer."""
 
 
 class AwaitedConnections(Protocol):
@@ -44,20 +44,19 @@ class HttpConnection:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        answer: Answer,
+        service: HttpService,
         limits: HttpLimits,
         turn: asyncio.Lock,
         waiting: AwaitedConnections,
-        content: str,
     ) -> None:
-        """``turn``: held by the answer that makes pieces in this turn of the event loop. ``content``: what the answers
-        are, for the log."""
+        """``turn``: held by the answer that makes pieces in this turn of the event loop."""
         self._reader, self._writer = reader, writer
-        self._answer = answer
+        self._service = service
         self._limits = limits
         self._turn = turn
         self._waiting = waiting
-        self._content = content
+        self._announced_bytes = 0
+        """The size of the request's body, if the request names it."""
         self._exchange = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.head_bytes)
 
     async def serve(self) -> None:
@@ -83,7 +82,7 @@ class HttpConnection:
             await self._skip_body()
         except h11.RemoteProtocolError as error:
             if self._exchange.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-                await self._send(None, text_response(error.error_status_hint, f"{error}\n"))
+                await self._send(None, self._service.refused(error.error_status_hint, f"{error}\n"))
             return False
         if not self._limits.max_idle_s or self._exchange.our_state is not h11.DONE:
             return False
@@ -96,19 +95,26 @@ class HttpConnection:
 
     async def _head(self, wait_s: float) -> h11.Request | None:
         """The next request; None if the client has closed its side."""
-        self._waiting.enter(self._writer)
-        try:
+        with self._awaited():
             async with asyncio.timeout(wait_s):
                 event = await self._next_event()
-        finally:
-            self._waiting.leave(self._writer)
         if not isinstance(event, h11.Request):
             return None
         # h11 limits heads that arrive in several reads.
         size = len(event.target) + sum(len(name) + len(value) for name, value in event.headers)
         if size > self._limits.head_bytes:
             raise h11.RemoteProtocolError("the head is too long", error_status_hint=431)
+        self._announced_bytes = next((int(value) for name, value in event.headers if name == b"content-length"), 0)
         return event
+
+    @contextlib.contextmanager
+    def _awaited(self) -> Iterator[None]:
+        """The connection counts as one whose request, or the rest of it, is awaited."""
+        self._waiting.enter(self._writer)
+        try:
+            yield
+        finally:
+            self._waiting.leave(self._writer)
 
     async def _next_event(self) -> object:
         """The next event of h11, for which bytes are read as needed."""
@@ -119,41 +125,50 @@ class HttpConnection:
             self._exchange.receive_data(await self._reader.read(READ_BYTES))
 
     async def _body(self, max_bytes: int) -> bytes:
-        """Reads the body of the request. Raises BodyTooLargeError, ConnectionError."""
+        """Reads the body of the request. Raises BodyRefusedError, ConnectionError."""
+        if self._announced_bytes > max_bytes:
+            raise BodyRefusedError(413, f"the body has more than {max_bytes} bytes")
         if self._exchange.they_are_waiting_for_100_continue:
             go_on = self._exchange.send(h11.InformationalResponse(status_code=100, headers=[]))
             self._writer.write(go_on or b"")
         parts: list[bytes] = []
         left = max_bytes
         try:
-            async with asyncio.timeout(self._limits.max_wait_s):
-                while isinstance(event := await self._next_event(), h11.Data):
-                    left -= len(event.data)
-                    if left < 0:
-                        raise BodyTooLargeError(f"the body has more than {max_bytes} bytes")
-                    parts.append(bytes(event.data))
-        except (TimeoutError, h11.RemoteProtocolError) as error:
-            raise ConnectionResetError(f"the body did not arrive: {error}") from None
+            with self._awaited():
+                async with asyncio.timeout(self._limits.max_wait_s):
+                    while isinstance(event := await self._next_event(), h11.Data):
+                        left -= len(event.data)
+                        if left < 0:
+                            raise BodyRefusedError(413, f"the body has more than {max_bytes} bytes")
+                        parts.append(bytes(event.data))
+        except h11.RemoteProtocolError as error:
+            raise BodyRefusedError(400, f"the body is malformed: {error}") from None
+        except TimeoutError:
+            raise ConnectionResetError("the body did not arrive") from None
         return b"".join(parts)
 
     async def _skip_body(self) -> None:
-        """Skips a body that nothing has read, if it is small."""
-        if self._exchange.their_state is h11.SEND_BODY and not self._exchange.they_are_waiting_for_100_continue:
-            with contextlib.suppress(BodyTooLargeError):
-                await self._body(SKIPPED_BYTES)
+        """Skips what nothing has read of a body, up to SKIPPED_BYTES."""
+        if self._exchange.their_state is not h11.SEND_BODY or self._exchange.they_are_waiting_for_100_continue:
+            return
+        left = SKIPPED_BYTES
+        with self._awaited():
+            async with asyncio.timeout(self._limits.max_wait_s):
+                while left > 0 and isinstance(event := await self._next_event(), h11.Data):
+                    left -= len(event.data)
 
     async def _answered(self, head: h11.Request) -> HttpResponse:
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers)
         target = head.target.decode("latin-1")
         try:
-            return await self._answer(HttpRequest(head.method.decode(), target, headers, self._body))
-        except BodyTooLargeError as error:
-            return text_response(413, f"{error}\n")
+            return await self._service.answer(HttpRequest(head.method.decode(), target, headers, self._body))
+        except BodyRefusedError as error:
+            return self._service.refused(error.status, f"{error}\n")
         except ConnectionError:
             raise
         except Exception as error:  # noqa: BLE001 - a fault of one answer ends that answer only
             HTTP.failed(f"{head.method.decode()} of {target.partition('?')[0][:200]!r}", error)
-            return text_response(500, "this request failed; the log says why\n")
+            return self._service.refused(500, "this request failed; the log says why\n")
 
     # Answers
 
@@ -249,5 +264,7 @@ class HttpConnection:
     def _cut_off(self) -> None:
         host, port = self._writer.get_extra_info("peername")[:2]
         wait_s = self._limits.max_wait_s
-        logger.warning("%s:%d has read none of its %s for %g s: connection closed", host, port, self._content, wait_s)
+        logger.warning(
+            "%s:%d has read none of its %s for %g s: connection closed", host, port, self._service.content, wait_s
+        )
         self._writer.transport.abort()

@@ -13,8 +13,13 @@ Headers = tuple[tuple[str, str], ...]
 TEXT = "text/plain; charset=utf-8"
 
 
-class BodyTooLargeError(Exception):
-    """The body of a request is larger than its handler allows."""
+class BodyRefusedError(Exception):
+    """The body of a request is larger than its handler allows, or its chunks are malformed."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        """``status``: of the answer that the handler should give."""
+        super().__init__(reason)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ class HttpRequest:
     headers: Headers
     """The names are in lower case."""
     read_body: Callable[[int], Awaitable[bytes]]
-    """Reads the body, which may have the given number of bytes. Raises BodyTooLargeError; ConnectionError if the client
+    """Reads the body, which may have the given number of bytes. Raises BodyRefusedError; ConnectionError if the client
     is gone."""
 
     @property
@@ -67,3 +72,13 @@ def text_response(status: int, text: str, *headers: tuple[str, str]) -> HttpResp
 def reason_of(status: int) -> str:
     """The words after a status code, such as ``Not Found``."""
     return HTTPStatus(status).phrase
+
+
+class HttpService(NamedTuple):
+    """What a server answers."""
+
+    answer: Answer
+    content: str = "answer"
+    """What the answers are, for the log."""
+    refused: Callable[[int, str], HttpResponse] = text_response
+    """Makes the answer to what is not a request, or to one that the server itself refuses: from status and reason."""

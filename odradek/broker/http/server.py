@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from .connection import READ_BYTES, HttpConnection
 from .limits import HttpLimits
-from .messages import Answer
+from .messages import HttpService
 
 OverTls = Callable[[asyncio.Protocol], asyncio.BaseProtocol]
 """Makes the protocol of a socket whose plaintext goes to a given protocol."""
@@ -41,16 +41,14 @@ class HttpServer:
 
     def __init__(
         self,
-        answer: Answer,
+        service: HttpService,
         limits: HttpLimits,
         *,
-        content: str = "answer",
         over_tls: OverTls | None = None,
     ) -> None:
-        """``content``: what the answers are, for the log. ``over_tls``: None without TLS."""
-        self._answer = answer
+        """``over_tls``: None without TLS."""
+        self._service = service
         self._limits = limits
-        self._content = content
         self._over_tls = over_tls
         self._turn = asyncio.Lock()
         self._awaited = AwaitedRequests(limits.max_requests)
@@ -80,9 +78,7 @@ class HttpServer:
         return protocol if self._over_tls is None else self._over_tls(protocol)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = HttpConnection(
-            reader, writer, self._answer, self._limits, self._turn, self._awaited, self._content
-        )
+        connection = HttpConnection(reader, writer, self._service, self._limits, self._turn, self._awaited)
         try:
             await connection.serve()
         except asyncio.CancelledError:

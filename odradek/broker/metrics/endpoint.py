@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from prometheus_client.exposition import choose_encoder
 
 from ..http.limits import HttpLimits
-from ..http.messages import HttpRequest, HttpResponse, text_response
+from ..http.messages import HttpRequest, HttpResponse, HttpService, text_response
 from ..http.server import HttpServer, OverTls
 from .pieces import MetricsSource, encoded
 
@@ -50,7 +50,7 @@ class MetricsEndpoint:
         self._scheme = "http" if over_tls is None else "https"
         self._source = source
         self._unready = unready
-        self._server = HttpServer(self._answer, limits, content="metrics", over_tls=over_tls)
+        self._server = HttpServer(HttpService(self._answer, "metrics"), limits, over_tls=over_tls)
 
     async def start(self, host: str, port: int, hosts: Sequence[str] = ()) -> int:
         """Starts to listen. ``hosts``: the addresses of ``host``, if it is one for all interfaces. Returns the port.

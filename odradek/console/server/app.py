@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import cast
 
 from odradek import __version__
-from odradek.broker.http.messages import BodyTooLargeError, Headers, HttpRequest, HttpResponse
+from odradek.broker.http.messages import BodyRefusedError, Headers, HttpRequest, HttpResponse
 from odradek.client.errors import AuthenticationError
 
 from ..arguments import ViewArguments
@@ -222,8 +222,10 @@ class ConsoleApp:
         try:
             async with self._bodies:
                 return await request.read_body(MAX_BODY_BYTES)
-        except BodyTooLargeError as error:
-            raise ConsoleError(413, str(error), "TOO_LARGE") from None
+        except BodyRefusedError as error:
+            raise ConsoleError(
+                error.status, str(error), "TOO_LARGE" if error.status == 413 else "BAD_ARGUMENT"
+            ) from None
 
     def _stream(self, session: ConsoleSession, values: AsyncGenerator[Json, None]) -> HttpResponse:
         if session.streams >= MAX_STREAMS:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from odradek.broker.http.limits import HttpLimits
+from odradek.broker.http.messages import HttpService
 from odradek.broker.http.server import HttpServer, OverTls
 
 from ..context import Context, Insights
@@ -70,7 +71,7 @@ class ConsoleServer:
             allows_changes=settings.allows_changes,
             over_tls=over_tls is not None,
         )
-        self._server = HttpServer(app.answer, LIMITS, content="console", over_tls=over_tls)
+        self._server = HttpServer(HttpService(app.answer, "console"), LIMITS, over_tls=over_tls)
         for listening in sockets:
             await self._server.start_on(listening)
         self._looking = loop.create_task(self._end_idle_sessions(self._sessions))

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from odradek.broker.http.limits import HttpLimits
-from odradek.broker.http.messages import Answer
+from odradek.broker.http.messages import Answer, HttpService
 from odradek.broker.http.server import HttpServer
 
 HEAD = b"Host: here\r\n\r\n"
@@ -45,7 +45,7 @@ class RawClient:
 @asynccontextmanager
 async def serving(answer: Answer, limits: HttpLimits | None = None) -> AsyncIterator[int]:
     """A server; the port."""
-    server = HttpServer(answer, limits or HttpLimits(max_idle_s=10.0))
+    server = HttpServer(HttpService(answer), limits or HttpLimits(max_idle_s=10.0))
     port = await server.start("127.0.0.1", 0)
     try:
         yield port

@@ -81,8 +81,10 @@ async def test_a_body_is_read_up_to_its_limit() -> None:
         assert (await client.ask(post(10, b"0123456789")))[2] == b"0123456789"
         chunked = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + HEAD
         assert (await client.ask(chunked + b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"))[2] == b"abcde"
-        status, _, text = await client.ask(post(11, b"0123456789a"))
-        assert (status, text) == (413, b"the body has more than 10 bytes\n")
+        for large in (post(11, b"0123456789a"), post(10**12, b""), chunked + b"b\r\n0123456789a\r\n0\r\n\r\n"):
+            async with connected(port) as another:
+                status, _, text = await another.ask(large)
+                assert (status, text) == (413, b"the body has more than 10 bytes\n")
 
 
 async def test_a_client_that_waits_for_the_word_to_go_on_gets_it() -> None:

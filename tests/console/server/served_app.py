@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 
 from odradek.broker.http.limits import HttpLimits
+from odradek.broker.http.messages import HttpService
 from odradek.broker.http.server import HttpServer
 from odradek.client.errors import AuthenticationError
 from odradek.console.arguments import ViewArguments
@@ -105,14 +106,18 @@ def served_app(
             over_tls=False,
             context_of=UnconnectedContext,
         )
-        server = HttpServer(app.answer, HttpLimits(head_bytes=16_384, max_idle_s=10.0))
+        server = HttpServer(HttpService(app.answer), HttpLimits(head_bytes=16_384, max_idle_s=10.0))
         started.append(await server.start("127.0.0.1", 0))
         ready.set()
         await stop.wait()
         server.stop()
         await sessions.end_all()
 
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    def run() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(serve())
+
+    thread = threading.Thread(target=run)
     thread.start()
     try:
         ready.wait()
@@ -120,4 +125,3 @@ def served_app(
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join()
-        loop.close()

@@ -245,11 +245,12 @@ def test_a_body_may_come_in_chunks(port: AdminPort, chunks: list[bytes]) -> None
     ("request_text", "status"),
     [
         (b"nonsense\r\n\r\n", 400),
-        (b"BREW / HTTP/1.1\r\n\r\n", 501),
-        (b"POST /reset HTTP/1.1\r\nContent-Length: many\r\n\r\n", 400),
-        (b"POST /reset HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", 413),
-        (b"POST /reset HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
-        (b"POST /reset HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4000001\r\n", 413),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),  # without Host
+        (b"BREW / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 405),
+        (b"POST /reset HTTP/1.1\r\nHost: a\r\nContent-Length: many\r\n\r\n", 400),
+        (b"POST /reset HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", 413),
+        (b"POST /reset HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        (b"POST /reset HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
     ],
 )
 def test_what_is_not_a_request_gets_json_and_is_closed(port: AdminPort, request_text: bytes, status: int) -> None:
@@ -262,11 +263,11 @@ def test_what_is_not_a_request_gets_json_and_is_closed(port: AdminPort, request_
 
 def test_a_test_that_goes_away_leaves_no_traceback(port: AdminPort, capfd: pytest.CaptureFixture[str]) -> None:
     client = socket.create_connection(("127.0.0.1", port.port))
-    client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.close()  # sends a reset
     assert port.done("GET", "/")["is_running"]  # so the first connection was accepted
-    eventually("the connections end", lambda: "process_request_thread" not in str(threading.enumerate()))
+    eventually("the connections end", lambda: "odradek-admin-request" not in str(threading.enumerate()))
     assert capfd.readouterr().err == ""
 
 
