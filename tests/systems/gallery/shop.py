@@ -27,6 +27,6 @@ async def furnish(bootstrap_servers: str) -> None:
         await producer.commit_transaction()
     async with Consumer(bootstrap_servers=bootstrap_servers, group_id=GROUP) as consumer:
         consumer.subscribe(["orders"])
-        while not consumer.assignment:
+        while not consumer.assignment():
             await consumer.poll()
         await consumer.commit({TopicPartition("orders", index): offset for index, offset in COMMITTED.items()})
