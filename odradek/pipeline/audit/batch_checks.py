@@ -13,6 +13,7 @@ from odradek.protocol.records.compression import compression_name
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.checkpoints import read_epoch_checkpoint
 from odradek.storage.files.file_names import LEADER_EPOCH_CHECKPOINT
+from odradek.storage.segment.offset_index import MAX_RELATIVE_OFFSET
 
 from ..decode.spans import Flags, Int64s
 from ..directories.file_access import PathFiles
@@ -87,6 +88,8 @@ class BatchChecks:
         has_producer = batches.producers >= 0
         for index in numpy.flatnonzero(batches.bases < batches.segment.base_offset).tolist():
             batches.found("offset-before-segment", index, f"the batch begins at offset {batches.bases[index]}")
+        for index in numpy.flatnonzero(batches.lasts - batches.segment.base_offset > MAX_RELATIVE_OFFSET).tolist():
+            batches.found("offset-beyond-segment", index, f"the batch ends at offset {batches.lasts[index]}")
         wrong = (counts < 0) | (deltas < 0) | (counts > deltas + 1)
         wrong |= ((batches.attributes & TRANSACTIONAL) != 0) & ~has_producer
         wrong |= has_producer & ((batches.chunk.column("producer_epoch") < 0) | (~is_control & (sequences < 0)))

@@ -96,6 +96,18 @@ LOG_CHECKS: dict[str, Check] = {
         _RESTORE,
         Harm.NEXT_START,
     ),
+    "offset-beyond-segment": Check(
+        Severity.ERROR,
+        "A batch has offsets more than 2147483647 above the base offset of its segment, which no index can name: its "
+        "offset was changed. Readers get its records at a wrong place, and the log ends there.",
+        _RESTORE,
+    ),
+    "segment-emptied": Check(
+        Severity.ERROR,
+        "A segment before the active one has no batch, but its time index has entries: its log was emptied, or "
+        "replaced by an older copy. Readers miss its records.",
+        _RESTORE,
+    ),
     "segment-overlap": Check(
         Severity.ERROR,
         "A segment contains offsets of the next segment: a crash in the middle of a swap, or files copied together.",

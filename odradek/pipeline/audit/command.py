@@ -114,6 +114,11 @@ class AuditArguments(NamedTuple):
         metavar="TABLE",
         help="append a row for each DIR to this Parquet table, a folder or a URL: cluster, broker, run, time, counts",
     )
+    runs_format: str | None = argument(
+        "--runs-format",
+        choices=("parquet", "delta"),
+        help="of a new table (default: parquet); delta needs the extra 'delta'",
+    )
     ignore: list[str] = argument(
         "--ignore", action="append", default=[], metavar="FINDING", help="do not report this finding; may be repeated"
     )
@@ -200,7 +205,8 @@ def _record_run(options: AuditArguments, result: "AuditResult", identity: "RunId
 
         [table] = _directories([options.runs])
         with writing(table, "the audit is done, and the table has no row of it"):
-            append_run(table, result, identity, RunRow(options.level, end.seconds, end.exit_code))
+            row = RunRow(options.level, end.seconds, end.exit_code)
+            append_run(table, result, identity, row, options.runs_format)
 
 
 def _audit(

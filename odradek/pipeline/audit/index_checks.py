@@ -43,6 +43,9 @@ class OffsetIndexCheck:
             detail = f"entry {index + 1} is {after} (relative offset, position), the previous one {before}"
             self._report_entry("offset-index-not-increasing", index + 1, detail)
         self._is_right: Flags = numpy.zeros(len(entries), numpy.bool_)
+        self._is_awaited: Flags = numpy.zeros(
+            len(entries), numpy.bool_
+        )  # the last of several messages is still to come
         self._order = numpy.argsort(self._positions, kind="stable")
         self._sorted = self._positions[self._order]
         self._sparse: list[tuple[int, int]] = []  # (position of an entry, of the next batch that needs one)
@@ -58,9 +61,13 @@ class OffsetIndexCheck:
         chosen = self._order[low:high]
         slots = numpy.searchsorted(positions, self._positions[chosen])
         lasts = last_offsets[slots]
-        self._is_right[chosen] = (positions[slots] == self._positions[chosen]) & (
-            (lasts == self._offsets[chosen]) | (is_legacy[slots] & (lasts < self._offsets[chosen]))
-        )
+        begins_there = positions[slots] == self._positions[chosen]
+        self._is_right[chosen] = begins_there & (lasts == self._offsets[chosen])
+        self._is_awaited[chosen] = begins_there & is_legacy[slots] & (lasts < self._offsets[chosen])
+        awaited = numpy.flatnonzero(self._is_awaited)
+        found = awaited[numpy.isin(self._offsets[awaited], last_offsets)]
+        self._is_right[found] = True
+        self._is_awaited[found] = False
         earlier = numpy.searchsorted(self._sorted, positions, side="right") - 1
         before = numpy.concatenate([self._sorted, [0]])[earlier]  # -1 takes the 0: no earlier entry
         due = numpy.flatnonzero((positions - before > self._interval) & (positions != before))
@@ -145,7 +152,13 @@ class TimeIndexCheck:
 
         `is_active`: the segment's last entry is not written yet, so it is not required.
         """
-        if lost or not self._has_batches:
+        if lost or (not self._has_batches and (is_active or not len(self._times))):
+            return
+        if not self._has_batches:
+            entry = f"({self._times[-1]}, {self._offsets[-1]})"
+            self._report(
+                "segment-emptied", f"the last entry is {entry}, the log has no batch", -1, int(self._offsets[-1])
+            )
             return
         is_right = self._is_right
         if not is_settled:

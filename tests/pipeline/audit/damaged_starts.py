@@ -179,7 +179,22 @@ def a_segment_without_an_offset(directory: AuditedDirectory) -> Where:
     return Where(path)
 
 
+def an_offset_that_no_index_can_name(directory: AuditedDirectory) -> Where:
+    *_, (position, header) = directory.places(2)
+    data = bytearray(directory.segment(2).read_bytes())
+    data[position : position + 8] = (header.base_offset + (1 << 32)).to_bytes(8, "big")
+    directory.segment(2).write_bytes(data)
+    return Where(directory.segment(2), position, header.base_offset + (1 << 32))
+
+
+def a_closed_segment_without_batches(directory: AuditedDirectory) -> Where:
+    directory.segment(1).write_bytes(b"")
+    return Where(directory.segment(1).with_suffix(".timeindex"))
+
+
 START_INJECTIONS = [
+    Injection("offset-beyond-segment", an_offset_that_no_index_can_name),
+    Injection("segment-emptied", a_closed_segment_without_batches, {"cleanup.policy": "compact"}),
     Injection("file-name-invalid", a_checkpoint_named_as_a_swap),
     Injection("file-name-invalid", a_segment_without_an_offset),
     Injection("log-end-unreadable", zeros_at_the_end),

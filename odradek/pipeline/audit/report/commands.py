@@ -41,6 +41,8 @@ _BY_NAME: Mapping[str, str] = {
     "log-end-unreadable": _SAVE,
     "offset-gap": _SAVE,
     "segment-overlap": _SAVE,
+    "segment-emptied": _SAVE,
+    "offset-beyond-segment": _SAVE,
     "records-malformed": _SAVE,
     "record-offsets-invalid": _SAVE,
     "offsets-not-increasing": _SAVE,

@@ -3,7 +3,8 @@
     TABLE/run-<time>-<random>.parquet
 
 A file gets its name when it is complete, and is never changed, so that any number of audits may append to one table.
-Spark, pyarrow, pandas and DuckDB read the folder as one table. Source: docs/audit.md.
+Spark, pyarrow, pandas and DuckDB read the folder as one table. A Delta table gets a commit instead (runs_delta.py).
+Source: docs/audit.md.
 """
 
 import io
@@ -17,7 +18,9 @@ from ..check import Severity
 from ..result import AuditResult
 from ..run_identity import RunIdentity, is_in
 from ..state_file import replace_file
+from .runs_delta import append_to_delta, is_delta
 
+PARQUET, DELTA = RUNS_FORMATS = ("parquet", "delta")
 RUNS_SCHEMA = pa.schema(
     [
         ("run", pa.string()),
@@ -49,14 +52,25 @@ class RunRow(NamedTuple):
     exit_code: int
 
 
-def append_run(table: Path, result: AuditResult, identity: RunIdentity, run: RunRow) -> Path:
-    """Appends a run. Returns the file. Raises OSError."""
-    rows = runs_rows(result, identity, run)
+def append_run(
+    table: Path, result: AuditResult, identity: RunIdentity, run: RunRow, table_format: str | None = None
+) -> None:
+    """Appends a run. `table_format` None: that of the table, Parquet for a new one. Raises OSError.
+
+    A table that has the other format is refused with an OSError.
+    """
+    has_delta = is_delta(table)
+    if table_format == PARQUET and has_delta:
+        raise OSError(f"{table} is a Delta table, to which --runs-format parquet would add files that it does not know")
+    if table_format == DELTA and not has_delta and table.is_dir() and any(table.iterdir()):
+        raise OSError(f"{table} is not empty and no Delta table; use another folder")
+    rows = pa.Table.from_pylist(runs_rows(result, identity, run), RUNS_SCHEMA)
+    if has_delta or table_format == DELTA:
+        append_to_delta(table, rows, identity.run)
+        return
     data = io.BytesIO()
-    pyarrow.parquet.write_table(pa.Table.from_pylist(rows, RUNS_SCHEMA), data)
-    path = table / f"{identity.run}.parquet"
-    replace_file(path, data.getvalue())
-    return path
+    pyarrow.parquet.write_table(rows, data)
+    replace_file(table / f"{identity.run}.parquet", data.getvalue())
 
 
 def runs_rows(result: AuditResult, identity: RunIdentity, run: RunRow) -> list[dict[str, Any]]:
