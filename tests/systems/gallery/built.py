@@ -61,3 +61,23 @@ def output(command: list[str | Path], directory: Path, **variables: str) -> list
     )
     assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}{done.stderr[-5000:]}"
     return done.stdout.splitlines()
+
+
+def jar_of_distribution(artifact: str, pattern: str) -> Path:
+    """The jar that starts a program of Maven Central, unpacked beside its libraries.
+
+    ``artifact``: GROUP:NAME:VERSION:tar.gz:CLASSIFIER. ``pattern``: of the jar's name. Skips the test without Maven.
+    """
+    maven = shutil.which("mvn")
+    if maven is None:
+        pytest.skip("needs Maven")
+    _, name, version, kind, classifier = artifact.split(":")
+    directory = CACHE / f"{name}-{version}"
+    if not list(directory.glob(pattern)):
+        directory.mkdir(parents=True, exist_ok=True)
+        copy = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={directory}"]
+        _run(copy, directory)
+        archive = directory / f"{name}-{version}-{classifier}.{kind}"
+        _run(["tar", "xzf", archive.name], directory)
+        archive.unlink()
+    return next(directory.glob(pattern))

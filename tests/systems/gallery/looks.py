@@ -5,13 +5,14 @@ import re
 import urllib.request
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 
 from support.brokers.free_ports import free_ports
-from systems.gallery.built import Tool, built, output
+from systems.gallery.built import Tool, built, jar_of_distribution, output
 from systems.process import SystemProcess
 
-NOT_OF_KAFKA = re.compile(r"build_info|_seconds|duration|_up\b|exporter_")
+NOT_OF_KAFKA = re.compile(r"build_info|_seconds|duration|_up\b|exporter_|kafka_(requests|sent|received)_")
 """Series of the tools themselves."""
 
 
@@ -101,7 +102,10 @@ min-distance=0
 
 
 def burrow(address: str, directory: Path) -> list[str]:
-    """What it says of the group: its topics, and the lag that it computes from ``__consumer_offsets``."""
+    """What it says of the group: its topics, and the lag that it computes from ``__consumer_offsets``.
+
+    Its status of a partition depends on when it has looked.
+    """
     tool = built(Tool("Burrow", "linkedin/Burrow", "v1.9.5"))
     (port,) = free_ports(1)
     (directory / "burrow.toml").write_text(BURROW.format(address=address, port=port))
@@ -110,10 +114,10 @@ def burrow(address: str, directory: Path) -> list[str]:
         status = json.loads(page(process, f"{at}/consumer/readers/lag", '"partitions":[{'))["status"]
         topics = json.loads(page(process, f"{at}/topic", "prices"))["topics"]
     partitions = [
-        f"{one['topic']}-{one['partition']} {one['status']} offset {one['end']['offset']} lag {one['current_lag']}"
+        f"{one['topic']}-{one['partition']} offset {one['end']['offset']} lag {one['current_lag']}"
         for one in sorted(status["partitions"], key=lambda one: one["partition"])
     ]
-    return [f"topics {sorted(topics)}", f"group {status['group']} {status['status']}", *partitions]
+    return [f"topics {sorted(topics)}", f"group {status['group']}", *partitions]
 
 
 KCL: list[list[str]] = [
@@ -209,10 +213,41 @@ def _said(tool: Path, arguments: list[str], at: list[str], address: str, directo
     return [f"> {' '.join(arguments)}", *(sorted(lines) if "features" in arguments else lines)]
 
 
+SCHEMA = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
+
+
+def apicurio(address: str, directory: Path) -> list[str]:
+    """A registry of schemas that keeps them in topics (``kafkasql``). A second process reads what the first wrote."""
+    program = jar_of_distribution("io.apicurio:apicurio-registry-app:3.0.9:tar.gz:all", "*-runner.jar")
+    lines: list[str] = []
+    for number in range(2):
+        (port,) = free_ports(1)
+        at = f"http://127.0.0.1:{port}"
+        settings = {"APICURIO_STORAGE_KIND": "kafkasql", "APICURIO_KAFKASQL_BOOTSTRAP_SERVERS": address}
+        settings |= {"QUARKUS_HTTP_PORT": str(port), "QUARKUS_HTTP_HOST": "127.0.0.1"}
+        with SystemProcess(["java", "-Xmx400m", "-jar", program], directory, f"apicurio-{number}", settings) as process:
+            page(process, f"{at}/health/ready", '"UP"')
+            artifacts = f"{at}/apis/registry/v3/groups/default/artifacts"
+            if not number:
+                content = {"content": json.dumps(SCHEMA), "contentType": "application/json"}
+                new = {"artifactId": "order", "artifactType": "AVRO", "firstVersion": {"content": content}}
+                lines.append(f"created {post(artifacts, new)['version']['state']}")
+            lines.append(page(process, f"{artifacts}/order/versions/1/content", "Order"))
+    return same(lines, address)
+
+
+def post(url: str, document: object) -> Any:
+    """The JSON answer to a document."""
+    request = urllib.request.Request(url, json.dumps(document).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read())
+
+
 LOOKS: dict[str, Callable[[str, Path], list[str]]] = {
     "kafka_exporter": kafka_exporter,
     "kminion": kminion,
     "Burrow": burrow,
     "kcl": kcl,
     "topicctl": topicctl,
+    "Apicurio Registry": apicurio,
 }
