@@ -48,7 +48,7 @@ def _run(command: list[str], directory: Path) -> None:
 
 
 def output(command: list[str | Path], directory: Path, **variables: str) -> list[str]:
-    """The lines that a program writes. It must exit with 0."""
+    """The lines that a program writes, those to standard error first. It must exit with 0."""
     done = subprocess.run(
         list(map(str, command)),
         cwd=directory,
@@ -60,7 +60,7 @@ def output(command: list[str | Path], directory: Path, **variables: str) -> list
         timeout=PATIENCE_S,
     )
     assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}{done.stderr[-5000:]}"
-    return done.stdout.splitlines()
+    return (done.stderr + done.stdout).splitlines()
 
 
 def jar_of_distribution(artifact: str, pattern: str) -> Path:
