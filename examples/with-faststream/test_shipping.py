@@ -31,3 +31,17 @@ async def test_each_order_is_shipped(kafka, application) -> None:
 async def test_the_application_is_a_group(kafka, application) -> None:
     group = await asyncio.to_thread(kafka.wait_group_stable, "shipping", members=1)
     assert group.members
+
+
+async def test_no_order_is_lost_over_five_restarts(kafka, application) -> None:
+    for restart in range(5):
+        numbers = range(20 * restart, 20 * restart + 20)
+        for number in numbers:
+            kafka.produce("orders", Order(number=number, address="Prague").model_dump_json(), key=str(number))
+        await asyncio.to_thread(kafka.restart)
+        await asyncio.to_thread(kafka.wait_until, lambda last=numbers[-1]: shipped(kafka) >= set(range(last + 1)))
+
+
+def shipped(kafka) -> set[int]:
+    """The numbers of the orders that have a shipment; one may have two."""
+    return {json.loads(record.value)["order"] for record in kafka.records("shipments")}
