@@ -188,7 +188,7 @@ async function openRecord(view, topic, partition, offset) {
   dialog.addEventListener("close", () => view.set({ record: "" }));
   try {
     const found = await ask(path`topics/${topic}/partitions/${partition}/records/${offset}`, {}, view.signal);
-    const at = path`api/topics/${topic}/partitions/${partition}/records/${offset}/download`;
+    const at = BASE + path`api/topics/${topic}/partitions/${partition}/records/${offset}/download`;
     put(place,
       pairs([["Time", `${timed(found.time)} (${found.timeType})`],
         found.control ? ["Control record", found.control] : null,

@@ -2,6 +2,8 @@
 // Requests to the console's server, event streams, and the session.
 
 const session = { facts: null };
+// The page also works below a path of a proxy, with and without a slash at its end.
+const BASE = location.pathname.replace(/\/?$/, "/");
 
 class ServerError extends Error {
   constructor(status, answer) {
@@ -27,11 +29,11 @@ function query(values) {
 }
 
 async function ask(where, values, signal) {
-  return answerOf(await fetch(`api/${where}${query(values)}`, { signal, headers: { Accept: "application/json" } }));
+  return answerOf(await fetch(`${BASE}api/${where}${query(values)}`, { signal, headers: { Accept: "application/json" } }));
 }
 
 async function tell(where, body) {
-  return answerOf(await fetch(`api/${where}`, {
+  return answerOf(await fetch(`${BASE}api/${where}`, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Odradek-Console": "1" },
     body: JSON.stringify(body),
@@ -61,13 +63,15 @@ class Stream {
 
   open() {
     if (this.isOver || this.source) return;
-    const source = new EventSource(`api/${this.where}${query(typeof this.values === "function" ? this.values() : this.values)}`);
+    const source = new EventSource(`${BASE}api/${this.where}${query(typeof this.values === "function" ? this.values() : this.values)}`);
     this.source = source;
     source.onmessage = (event) => this.onValue(JSON.parse(event.data));
     source.addEventListener("failed", (event) => this.close(new ServerError(0, JSON.parse(event.data))));
     source.addEventListener("end", () => this.close(null));
     source.onerror = () => {
-      if (source.readyState === EventSource.CLOSED) this.close(new ServerError(0, { error: "the stream was closed" }));
+      if (source.readyState === EventSource.CLOSED) return this.close(new ServerError(0, { error: "the stream was closed" }));
+      this.pause(); // the browser would ask for the same again; a search goes on where it was
+      setTimeout(() => document.hidden || this.open(), 1000);
     };
   }
 
@@ -98,18 +102,19 @@ async function startSession() {
     return true;
   }
   const found = await ask("session");
-  if (!found.session && found.access === "open") {
-    session.facts = await tell("session", {});
-    return true;
-  }
   if (found.session) session.facts = found;
-  else showLogin(found);
+  else await showLogin(found);
   return found.session;
 }
 
+// Asks for a login. A console that needs none opens a new session, for instance after its process has started again.
 async function showLogin(found) {
   session.facts = null;
   found = found || await ask("session");
+  if (found.access === "open") {
+    session.facts = await tell("session", {});
+    return showFrame();
+  }
   const place = document.getElementById("login");
   document.getElementById("frame").hidden = true;
   const failure = h("div", { role: "alert" });

@@ -137,7 +137,6 @@ async def search(context: Context, arguments: ViewArguments) -> AsyncGenerator[J
 
 async def tail(context: Context, arguments: ViewArguments) -> AsyncGenerator[Json, None]:
     """A stream of the records that are written from now on; a value without rows once a second of silence."""
-    topic = arguments.text("topic")
     looked = Looked()
     needle = _needle(arguments)
     place = await _place(context, arguments, looked, is_backward=False, start="latest", is_tail=True)
@@ -167,11 +166,11 @@ async def tail(context: Context, arguments: ViewArguments) -> AsyncGenerator[Jso
             reader.position = positions[reader.partition]
         dropped = max(0, len(rows) - MOST_ROWS)
         yield {
+            **summary(looked, place._replace(readers=place.readers[:MOST_PARTITIONS]), is_finished=False),
             "rows": rows[dropped:],
             "dropped": dropped,
-            "topic": topic,
             "isDone": False,
-            **summary(looked, place, is_finished=False),
+            "partitions": len(place.readers),
         }
 
 

@@ -17,6 +17,8 @@ from .reading import Bounds, Looked, LookReader
 
 MOST_PARTITIONS = 200
 """The partitions of one look. A larger topic is looked at in its first partitions that have records."""
+MOST_TAILED = 10_000
+"""The partitions of a tail: one Fetch asks for all that a broker leads."""
 EARLIEST, LATEST = -2, -1
 
 
@@ -54,7 +56,7 @@ async def place_of(
 ) -> LookPlace:
     """The readers of a look. ``start``: earliest, latest, ``offset:N`` or ``time:MS``; a cursor overrules it.
 
-    ``keeps_empty``: reads partitions without records, too: some may come. Raises BadArgument, KafkaError.
+    ``keeps_empty``: for a tail: partitions without records, too. Raises BadArgument, KafkaError.
     """
     described = await cluster.topic(topic, timeout_ms=0)
     numbers = sorted(described.available)
@@ -67,7 +69,7 @@ async def place_of(
     if not cursor:
         positions = await _positions(admin, topic, bounds, start, is_backward)
     filled = [number for number in wanted if keeps_empty or bounds[number].end > bounds[number].start]
-    chosen = filled[:MOST_PARTITIONS]
+    chosen = filled[: MOST_TAILED if keeps_empty else MOST_PARTITIONS]
     readers = [
         LookReader(cluster, TopicPartition(topic, number), bounds[number], positions[number], looked)
         for number in chosen

@@ -1,7 +1,11 @@
 """Names for screen readers, contrast in light and dark, names that are markup, what is loaded. In a real Chromium."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -218,6 +222,21 @@ def test_a_console_that_only_shows(open_tab: Callable[[str], Tab], broker: OurBr
             ["Delete topic", True],
         ]
         tab.close()
+
+
+def test_the_command_lines_of_the_page_work(tab: Tab, broker: OurBroker) -> None:
+    """Each view and each dialog shows one; they run in a shell, as they are copied."""
+    lines = set()
+    for view in (*VIEWS, "#/topics/orders?record=1%3A0", "#/groups/readers"):
+        settle(tab, view)
+        tab.run("document.querySelectorAll('details').forEach((it) => { it.open = true; })")
+        lines |= set(tab.run("[...document.querySelectorAll('.command pre')].map((it) => it.textContent)"))
+    assert len(lines) >= 11
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for line in sorted(lines):
+        done = subprocess.run(["sh", "-c", line], check=False, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, (line, done.stderr)
+        assert broker.bootstrap_servers in line
 
 
 def test_a_narrow_window_needs_no_sideways_scrolling(tab: Tab) -> None:

@@ -164,6 +164,17 @@ async def test_tail_shows_what_comes_afterwards(context: Context, servers: str, 
     assert seen == ["after 1", "after 2"]
 
 
+async def test_tail_follows_every_partition_of_a_wide_topic(context: Context, servers: str, name: str) -> None:
+    await create(context, name, 250)
+    values = stream(context, f"/api/topics/{name}/tail")
+    assert ((await anext(values))["partitions"], (await anext(values))["leftOut"]) == (250, 0)
+    await produce(servers, name, [b"last"], 249)
+    while not (rows := (await anext(values))["rows"]):
+        pass
+    await values.aclose()
+    assert [(row["partition"], row["value"]["text"]) for row in rows] == [(249, "last")]
+
+
 async def test_a_big_value_is_cut_and_can_be_downloaded(context: Context, servers: str, name: str) -> None:
     await create(context, name)
     value = bytes(range(97, 123)) * 10_000

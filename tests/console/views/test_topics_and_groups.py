@@ -1,15 +1,18 @@
 """Topics, groups of all types, the cluster, and the actions on them. Against ours and Apache Kafka."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from odradek.client import Consumer, Producer, ShareConsumer
 from odradek.client.errors import AdminError
-from odradek.console.context import Context
+from odradek.console.context import ClientSettings, Context
 from odradek.console.errors import BadArgument, ConsoleError
 from odradek.console.views.broker_insights import ABSENT
 from odradek.protocol.errors import KafkaError
+from odradek.testing import KafkaCluster
+from support.groups.streams_application import StreamsApplication
 
 from .asking import create, get, post, stream
 
@@ -205,6 +208,51 @@ async def test_a_share_group(context: Context, servers: str, name: str) -> None:
     await post(context, f"/api/groups/{name}/offsets", topic=name, to="earliest", confirm=True)
     found = await get(context, f"/api/groups/{name}")
     assert [part["committed"] for part in found["partitions"]] == ["0", "0"]
+
+
+async def test_a_streams_group(context: Context, servers: str, name: str) -> None:
+    """Of two subtopologies: its member owns the partitions of the input and of the repartition topic."""
+    await create(context, f"{name}-in", 2)
+    application = StreamsApplication(servers, name, f"{name}-in")
+    await asyncio.to_thread(application.start)
+    assert (await rows_of(context, "/api/groups", "groups"))[name]["type"] == "streams"
+    found = await get(context, f"/api/groups/{name}")
+    assert (found["type"], found["memberCount"]) == ("streams", 1)
+    owned = {(part["topic"], part["partition"]) for part in found["partitions"] if part["member"] == 0}
+    assert owned >= {(f"{name}-in", 0), (f"{name}-in", 1)}
+    with pytest.raises(ConsoleError, match="odradek streams-groups"):
+        await post(context, f"/api/groups/{name}/offsets", topic=f"{name}-in", to="earliest")
+    await asyncio.to_thread(application.stop)
+
+
+async def test_a_broker_of_three_is_gone(kafka_cluster: KafkaCluster) -> None:
+    """Its replicas leave the ISR; records, topics and the other brokers' storage are shown all the same."""
+    kafka_cluster.create_topic("t", 3)
+    made = Context(ClientSettings(kafka_cluster.bootstrap_servers))
+    await made.connect()
+    try:
+        async with Producer(kafka_cluster.bootstrap_servers) as producer:
+            for number in range(3):
+                await producer.send_and_wait("t", b"%d" % number, partition=number)
+        before = await get(made, "/api/cluster")
+        assert ([broker["id"] for broker in before["brokers"]], before["laggingCount"]) == ([0, 1, 2], 0)
+        gone = kafka_cluster.brokers[2]
+        await asyncio.to_thread(gone.kill)
+        await asyncio.to_thread(kafka_cluster.wait_until_fenced, gone)
+        while (found := await get(made, "/api/cluster"))["laggingCount"] < 3:
+            pass
+        assert [(part["partition"], sorted(part["isr"])) for part in found["lagging"] if part["topic"] == "t"] == [
+            (number, [0, 1]) for number in range(3)
+        ]
+        assert [broker["id"] for broker in found["brokers"]] == [0, 1]
+        topic = (await rows_of(made, "/api/topics", "topics"))["t"]
+        assert (topic["underReplicated"], topic["offline"]) == (3, 0)
+        records = await get(made, "/api/topics/t/records")
+        assert sorted(row["value"]["text"] for row in records["rows"]) == ["0", "1", "2"]
+        storage = await get(made, "/api/storage")
+        assert [directory["broker"] for directory in storage["directories"]] == [0, 1]
+    finally:
+        await made.close()
 
 
 async def test_the_cluster_and_its_storage(context: Context, name: str) -> None:
