@@ -265,7 +265,9 @@ async def test_the_cluster_and_its_storage(context: Context, name: str) -> None:
     storage = await get(context, "/api/storage")
     directory = storage["directories"][0]
     assert (directory["broker"], directory["error"], int(directory["total"]) > 0) == (1, "", True)
-    assert name in [replica["topic"] for replica in directory["largest"]]
+    sizes = [int(replica["size"]) for replica in directory["largest"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert (directory["replicas"] >= 2, len(sizes)) == (True, min(directory["replicas"], 200))
     overview = await get(context, "/api/overview")
     assert (overview["clusterId"], overview["hasInsights"]) == (cluster["clusterId"], False)
 
