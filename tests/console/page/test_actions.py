@@ -220,7 +220,7 @@ def test_a_stopped_search_can_be_resumed(tab: Tab) -> None:
 
 
 def test_a_session_that_ended_is_opened_again(tab: Tab) -> None:
-    """Where no login is needed: the console's process may have ended and started again."""
+    """A console that needs no login opens a new one: its process may have ended and started again."""
     tab.run("tell('session/end', {})")
     tab.go("#/cluster")
     tab.wait("document.querySelector('h1').textContent === 'Cluster' && main.textContent.includes('Brokers')")
