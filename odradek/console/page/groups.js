@@ -61,7 +61,7 @@ async function groupView(view) {
   ], { label: "Lag by partition", isShort: true, empty: "No committed offsets and no assigned partitions.", keyOf: (row) => `${row.topic}-${row.partition}` });
   put(place,
     facts([["State", badge(group.state, stateKind(group.state))], ["Members", grouped(group.memberCount)], ["Partitions", grouped(group.partitions.length)],
-      ["Lag", group.lag === null ? "none" : grouped(group.lag), "offsets"], ["Furthest behind", lasted(slowest)]]),
+      ["Lag", group.lag === null ? "none" : grouped(group.lag), group.lag === null ? "" : "offsets"], ["Furthest behind", group.lag === null ? "–" : lasted(slowest)]]),
     h("section", { class: "card" }, h("h2", {}, "Lag, last hour"), charts),
     h("section", { class: "card" }, h("h2", {}, "Assignment"), group.partitions.length ? assignmentPicture(group) : h("p", { class: "muted" }, "Nothing is assigned.")),
     h("h2", {}, "Members"), members.element, h("h2", {}, "Partitions"), partitions.element,
