@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DONE, DAMAGED, NOT_DONE = 0, 2, 3
 """Exit codes: all records are exported; damaged batches are missing; the export failed."""
+FORMATS = ("avro", "json", "protobuf")
 CODECS = ("snappy", "zstd", "lz4", "gzip", "none")
 ISOLATIONS = ("read_uncommitted", "read_committed")
 _FLAGS = {
@@ -28,6 +29,8 @@ _FLAGS = {
     "startingTimestamp": "--from-time",
     "endingTimestamp": "--to-time",
     "maxPartitionBytes": "--split-bytes",
+    "schemaRegistry": "--schema-registry",
+    "valueFormat": "--value-format",
 }
 """The data source's options -> the options of this command."""
 
@@ -77,6 +80,15 @@ class ExportArguments(NamedTuple):
         "--no-state",
         action="store_true",
         help="omit OUT/_state, with which `odradek import` restores log starts and ends, configs, and groups",
+    )
+    key_format: str | None = argument(
+        "--key-format", choices=FORMATS, help="decode keys to JSON with the schemas of --schema-registry"
+    )
+    value_format: str | None = argument(
+        "--value-format", choices=FORMATS, help="decode values to JSON with the schemas of --schema-registry"
+    )
+    schema_registry: str | None = argument(
+        "--schema-registry", metavar="URL", help="a schema registry with Confluent's protocol"
     )
     split_bytes: str = argument(
         "--split-bytes", default="128m", metavar="SIZE", help="bytes of the log for one task (default: 128m)"
@@ -157,6 +169,9 @@ def read_options(options: ExportArguments) -> "ReadOptions":
         "isolation": options.isolation,
         "includeDeleted": "true" if options.include_deleted else None,
         "maxPartitionBytes": options.split_bytes,
+        "keyFormat": options.key_format,
+        "valueFormat": options.value_format,
+        "schemaRegistry": options.schema_registry,
     }
     try:
         return parse_options({name: value for name, value in given.items() if value is not None})

@@ -79,7 +79,14 @@ def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult
     state = collect_state(options) if order.has_state else None
     plan = plan_records(options, Pruning())
     tasks = [
-        ExportTask(split, order.output.absolute(), order.compression, options.is_committed_only, order.has_headers)
+        ExportTask(
+            split,
+            order.output.absolute(),
+            order.compression,
+            options.is_committed_only,
+            order.has_headers,
+            options.decoding,
+        )
         for portion in plan.tasks
         for split in portion
     ]

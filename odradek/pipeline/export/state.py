@@ -191,7 +191,8 @@ def coordinators_options(options: ReadOptions) -> ReadOptions:
     """The options to read the coordinators' topics of the same directories whole, without aborted records."""
     start, end = (ReadBound(offset, {}, None, {}, is_lenient=True) for offset in (EARLIEST, LATEST))
     topics = TopicChoice(names=frozenset(ALWAYS_COMPACTED))
-    return replace(options, topics=topics, start=start, end=end, is_committed_only=True, includes_deleted=False)
+    whole = replace(options, topics=topics, start=start, end=end, decoding=None)
+    return replace(whole, is_committed_only=True, includes_deleted=False)
 
 
 def collect_state(options: ReadOptions) -> CollectedState:

@@ -12,6 +12,7 @@ from ..decode.living_log import AbsenceReason
 from ..engine.job import writing
 from ..reading.columns import CORRUPT_COLUMN, HEADERS, KAFKA_COLUMNS, arrow_schema
 from ..reading.options import Mode
+from ..reading.registry_texts import Decoding
 from ..reading.split_reader import Reading, read_split
 from ..reading.splits import LogSplit
 from .parquet_files import DayFiles
@@ -32,6 +33,7 @@ class ExportTask:
     compression: str
     is_committed_only: bool
     has_headers: bool = True
+    decoding: Decoding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,13 @@ def export_split(task: ExportTask) -> ExportedSplit:
     """Writes a split's rows. Raises OutputFaultError, or OSError for its input, and then leaves no file."""
     split = task.split
     names = columns_of(task)
-    reading = Reading((*names, CORRUPT_COLUMN), Mode.PERMISSIVE, task.is_committed_only)
+    reading = Reading((*names, CORRUPT_COLUMN), Mode.PERMISSIVE, task.is_committed_only, decoding=task.decoding)
     damage: list[str] = []
     notes: list[str] = []
     count = 0
+    schema = arrow_schema(names, task.decoding)
     name = f"part-{split.partition:05d}-{split.first_offset:020d}"
-    with DayFiles(task.output / f"topic={split.topic}", name, arrow_schema(names), task.compression) as files:
+    with DayFiles(task.output / f"topic={split.topic}", name, schema, task.compression) as files:
         for rows in read_split(split, reading):
             texts = damage_in(rows)
             if texts and all(text.startswith(AbsenceReason.GONE) for text in texts):

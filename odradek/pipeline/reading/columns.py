@@ -11,6 +11,7 @@ import numpy
 import pyarrow as pa
 
 from ..decode.batch_columns import BATCH_COLUMNS
+from .registry_texts import KEY, VALUE, Decoding
 
 CORRUPT_COLUMN = "_corrupt_record"
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
@@ -57,6 +58,11 @@ def decoded_names(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(["offset", *(name for name in names if name not in CONSTANT_COLUMNS)]))
 
 
+def decoded_types(decoding: Decoding | None) -> dict[str, Any]:
+    """The columns with another type because a schema registry decodes them: texts of JSON."""
+    return {} if decoding is None else {name: pa.string() for name in (KEY, VALUE) if decoding.format_of(name)}
+
+
 def to_spark(columns: Any, names: Sequence[str], constants: Mapping[str, Any]) -> Any:
     """Builds a record batch for Spark from decoded columns, and from values that all rows share (`constants`).
 
@@ -76,11 +82,13 @@ def to_spark(columns: Any, names: Sequence[str], constants: Mapping[str, Any]) -
     return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(names))
 
 
-def arrow_schema(names: Sequence[str]) -> Any:
+def arrow_schema(names: Sequence[str], decoding: Decoding | None = None) -> Any:
     """The Arrow schema that Spark expects for these columns."""
-    return pa.schema([pa.field(name, ARROW_TYPES[name]) for name in names])
+    types = ARROW_TYPES | decoded_types(decoding)
+    return pa.schema([pa.field(name, types[name]) for name in names])
 
 
-def corrupt_row(names: Sequence[str], known: Mapping[str, Any]) -> Any:
+def corrupt_row(names: Sequence[str], known: Mapping[str, Any], decoding: Decoding | None = None) -> Any:
     """A row for damage. `known`: the columns with its place and the error; the others are null."""
-    return pa.RecordBatch.from_pylist([{name: known.get(name) for name in names}], schema=arrow_schema(names))
+    schema = arrow_schema(names, decoding)
+    return pa.RecordBatch.from_pylist([{name: known.get(name) for name in names}], schema=schema)

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from ..command_line import parse_size
 from .offset_options import EARLIEST, LATEST, ReadBound, parse_bound
+from .registry_texts import FORMATS, Decoding
 from .topic_options import TopicChoice, parse_topics
 
 DEFAULT_MAX_PARTITION_BYTES = 128 << 20
@@ -52,13 +53,15 @@ OPTIONS = {
     "maxPartitionBytes": "maximum bytes of a segment for one task; the default is 128m",
     "minPartitions": "the minimum number of tasks, if the segments' indexes allow it",
     "filterPushdown": "true: skips what filters exclude; needs spark.sql.python.filterPushdown.enabled",
+    "valueFormat": "avro, protobuf or json: value is a text of JSON, decoded with the schema of schemaRegistry",
+    "keyFormat": "the same for key",
+    "schemaRegistry": "the URL of a schema registry with Confluent's protocol",
     "maxOffsetsPerTrigger": "streams: the maximum number of offsets in a micro-batch",
 }
 """Option -> its meaning, for the documentation."""
+_ONLY_OF_RECORDS = ("isolation", "filterPushdown", "minPartitions", "keyFormat", "valueFormat", "schemaRegistry")
 _OF_RECORDS = tuple(
-    name
-    for name in OPTIONS
-    if name.startswith(("starting", "ending", "include")) or name in ("isolation", "filterPushdown", "minPartitions")
+    name for name in OPTIONS if name.startswith(("starting", "ending", "include")) or name in _ONLY_OF_RECORDS
 )
 _PATHS = "paths"  # the option that load() sets if it gets a list
 
@@ -89,6 +92,8 @@ class ReadOptions:
     min_partitions: int
     is_pushing_filters: bool
     max_offsets_per_trigger: int | None
+    decoding: Decoding | None = None
+    """How a schema registry decodes keys and values."""
 
 
 def parse_options(options: Mapping[str, str], *, is_stream: bool | None = False) -> ReadOptions:
@@ -123,7 +128,23 @@ def parse_options(options: Mapping[str, str], *, is_stream: bool | None = False)
         _number("minPartitions", known["minPartitions"] or "1"),
         _flag("filterPushdown", known["filterPushdown"]),
         None if trigger is None else _number("maxOffsetsPerTrigger", trigger),
+        _decoding(known),
     )
+
+
+def _decoding(known: Mapping[str, str | None]) -> Decoding | None:
+    registry = known["schemaRegistry"]
+    formats = {name: known[name] for name in ("keyFormat", "valueFormat")}
+    for name, kind in formats.items():
+        if kind is not None and kind not in FORMATS:
+            raise ValueError(f"{name} must be one of {', '.join(FORMATS)}, not {kind}")
+    if all(kind is None for kind in formats.values()):
+        if registry is not None:
+            raise ValueError("schemaRegistry needs valueFormat or keyFormat")
+        return None
+    if registry is None:
+        raise ValueError("valueFormat and keyFormat need schemaRegistry, the URL of a schema registry")
+    return Decoding(registry, formats["keyFormat"], formats["valueFormat"])
 
 
 def _paths(path: str | None, paths: str | None) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
 import pyarrow as pa
 
 from odradek.storage.files.file_names import DELETED_SUFFIX
@@ -25,6 +26,7 @@ from ..directories.segment_files import SegmentFile
 from .columns import CORRUPT_COLUMN, DIRECTORY, FILE, corrupt_row, decoded_names, to_spark
 from .isolation import UnknownTransactionsError, aborted_transactions, is_aborted
 from .options import Mode
+from .registry_texts import Decoding, decoded
 from .splits import LogSplit, UnreadPartition
 
 logger = logging.getLogger(__name__)
@@ -45,6 +47,7 @@ class Reading:
     """Batches whose maximum timestamp is lower are skipped (ms since 1970)."""
     names_deleted: bool = False
     """Whether offsets that retention deleted before they were read are a fault. True for streams."""
+    decoding: Decoding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +68,24 @@ def read_split(split: LogSplit, reading: Reading) -> Iterator[Any]:
         FILE: str(split.segment.path),
     }
     for item in _rows(split, reading):
-        if not isinstance(item, _Fault):
+        if isinstance(item, _Fault):
+            yield from _fault_rows(item, reading, constants)
+        elif reading.decoding is None:
             yield to_spark(item, reading.names, constants)
         else:
-            yield from _fault_rows(item, reading, constants)
+            rows, faults = decoded(to_spark(item, reading.names, constants), reading.decoding, split.topic)
+            yield from _without(rows, [row for row, _ in faults])
+            offsets = item.column("offset")
+            for row, text in faults:
+                yield from _fault_rows(_Fault(offsets[row].as_py(), text), reading, constants)
+
+
+def _without(rows: Any, left_out: list[int]) -> Iterator[Any]:
+    """The record batch without some rows, if there are others."""
+    kept = numpy.ones(rows.num_rows, numpy.bool_)
+    kept[left_out] = False
+    if kept.any() or not left_out:
+        yield rows if not left_out else rows.filter(pa.array(kept))
 
 
 def unread_rows(unread: UnreadPartition, reading: Reading) -> Iterator[Any]:
@@ -83,7 +100,8 @@ def _fault_rows(fault: _Fault, reading: Reading, known: dict[str, Any]) -> Itera
         raise CorruptLogError(fault.text)
     if reading.mode is Mode.PERMISSIVE and CORRUPT_COLUMN in reading.names:
         offset = fault.offset if fault.offset >= 0 else None
-        yield corrupt_row(reading.names, known | {"offset": offset, CORRUPT_COLUMN: fault.text})
+        found = known | {"offset": offset, CORRUPT_COLUMN: fault.text}
+        yield corrupt_row(reading.names, found, reading.decoding)
     elif fault.is_note:
         logger.warning("%s", fault.text)
 

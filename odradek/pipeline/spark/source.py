@@ -69,7 +69,8 @@ class RecordReader(DataSourceReader):
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yields record batches of the task's splits. `partition` is None for an empty plan."""
         options = self.options
-        reading = Reading(self.names, options.mode, options.is_committed_only, self.pruning.first_timestamp)
+        first = self.pruning.first_timestamp
+        reading = Reading(self.names, options.mode, options.is_committed_only, first, decoding=options.decoding)
         for item in items_of(partition):
             if isinstance(item, UnreadPartition):
                 yield from unread_rows(item, reading)
@@ -101,13 +102,13 @@ def _default_schema(options: ReadOptions) -> Any:
         has_directory=len(expand_paths(options.paths)) > 1,
         has_corrupt=options.mode is Mode.PERMISSIVE,
     )
-    return arrow_schema(names)
+    return arrow_schema(names, options.decoding)
 
 
 def _projected(schema: StructType, options: ReadOptions) -> list[str]:
     """The column names of a schema. Raises ValueError for a column that the view does not have with that type."""
     if options.view == RECORDS:
-        known = from_arrow_schema(arrow_schema(list(ARROW_TYPES)))
+        known = from_arrow_schema(arrow_schema(list(ARROW_TYPES), options.decoding))
     else:
         from ..tables.registry import TABLES
 

@@ -150,7 +150,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yields the record batches of a task."""
-        reading = Reading(self.names, self.options.mode, self.options.is_committed_only, names_deleted=True)
+        options = self.options
+        reading = Reading(
+            self.names, options.mode, options.is_committed_only, names_deleted=True, decoding=options.decoding
+        )
         for item in items_of(partition):
             if isinstance(item, LogSplit):
                 yield from read_split(item, reading)
