@@ -118,7 +118,7 @@ def test_the_folders_of_the_tests_are_those_of_the_packages() -> None:
     assert not unknown, "name a folder of tests as the room that they test"
 
 
-MAX_LATE_IMPORTS = 80
+MAX_LATE_IMPORTS = 36
 """The most imports inside functions. What a start does not need is imported in ``with lazy_imports:`` at the top of a
 module; libraries that may be missing are imported where they are used."""
 

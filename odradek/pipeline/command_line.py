@@ -14,7 +14,12 @@ from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from .directories.file_access import URL_MARK
+
+with lazy_imports:
+    import threading
 
 INTERRUPTED = 128 + signal.SIGINT
 """Exit code of a command that Ctrl-C interrupted."""
@@ -45,8 +50,6 @@ def no_way_back() -> Iterator[Callable[[], None]]:
 
     The last step makes the job's results visible; it is short and must be done wholly or not at all.
     """
-    import threading
-
     before = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
 

@@ -12,6 +12,7 @@ from time import monotonic, time
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.command_arguments import add_arguments, argument, parse
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..command_line import interruptible, path_on_disk, share, size, time_ms
 from ..directories.file_access import check_reachable, path_of
@@ -19,6 +20,16 @@ from ..directories.log_directories import LogDirectoryError
 from ..engine.choice import AUTO
 from ..engine.engines import ENGINES, LOCAL, SPARK
 from ..engine.job import EngineError, writing
+
+with lazy_imports:
+    import rich.console
+
+    from ..directories import background_reading
+    from . import findings as audit_findings
+    from . import job, portions, run_identity, state_file, state_run
+    from . import metrics as audit_metrics
+    from . import progress as audit_progress
+    from .report import runs_table, summary, table_files, write
 
 if TYPE_CHECKING:
     from .findings import Finding
@@ -41,9 +52,7 @@ class _ListFindings(argparse.Action):
     """Prints the catalogue and ends, as --help does."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from .findings import catalogue_text
-
-        print(catalogue_text(), end="")
+        print(audit_findings.catalogue_text(), end="")
         parser.exit()
 
 
@@ -156,24 +165,22 @@ def run(options: AuditArguments, arguments: Sequence[str]) -> int:
 
     Raises EngineError, OSError, ImportError.
     """
-    from .findings import CHECKS
-
-    unknown = sorted(set(options.ignore) - set(CHECKS))
+    unknown = sorted(set(options.ignore) - set(audit_findings.CHECKS))
     if unknown:
         print(f"odradek audit: --ignore: unknown finding {', '.join(unknown)}", file=sys.stderr)
         return NOT_DONE
     if options.fail_on_new and options.state is None:
         print("odradek audit: --fail-on-new needs --state, which has the last audit", file=sys.stderr)
         return NOT_DONE
-    from .run_identity import RunEnd, begin_identity
-
     begun_s = monotonic()
     try:
         directories = _directories(options.directories)
-        identity = begin_identity(directories)
+        identity = run_identity.begin_identity(directories)
 
-        def end(result: "AuditResult") -> RunEnd:
-            return RunEnd(shlex.join(["odradek", "audit", *arguments]), monotonic() - begun_s, _code(options, result))
+        def end(result: "AuditResult") -> run_identity.RunEnd:
+            return run_identity.RunEnd(
+                shlex.join(["odradek", "audit", *arguments]), monotonic() - begun_s, _code(options, result)
+            )
 
         result, written = _audit(options, directories, identity, end)
     except LogDirectoryError as error:
@@ -195,18 +202,18 @@ def _code(options: AuditArguments, result: "AuditResult") -> int:
 def _record_run(options: AuditArguments, result: "AuditResult", identity: "RunIdentity", end: "RunEnd") -> None:
     """Writes `--metrics` and appends to `--runs`. Raises OutputFaultError, ImportError."""
     if options.metrics is not None:
-        from .metrics import RunFigures, metrics_text
-        from .state_file import replace_file
-
         with writing(options.metrics, "the audit is done, and the old file is as it was"):
-            replace_file(options.metrics, metrics_text(result, RunFigures(time(), end.seconds, end.exit_code)).encode())
+            state_file.replace_file(
+                options.metrics,
+                audit_metrics.metrics_text(
+                    result, audit_metrics.RunFigures(time(), end.seconds, end.exit_code)
+                ).encode(),
+            )
     if options.runs is not None:
-        from .report.runs_table import RunRow, append_run
-
         [table] = _directories([options.runs])
         with writing(table, "the audit is done, and the table has no row of it"):
-            row = RunRow(options.level, end.seconds, end.exit_code)
-            append_run(table, result, identity, row, options.runs_format)
+            row = runs_table.RunRow(options.level, end.seconds, end.exit_code)
+            runs_table.append_run(table, result, identity, row, options.runs_format)
 
 
 def _audit(
@@ -216,12 +223,10 @@ def _audit(
     end: Callable[["AuditResult"], "RunEnd"],
 ) -> tuple["AuditResult", list[Path]]:
     """Returns the result and the files written. Imports the writers only if there is an output."""
-    from .job import audit_directories
-
     engine = options.engine or (SPARK if len(directories) > 1 else LOCAL)
     with _pace(options.throttle, engine), _progress() as progress:
         run = partial(
-            audit_directories,
+            job.audit_directories,
             directories,
             engine,
             topics=options.topic,
@@ -234,15 +239,14 @@ def _audit(
         )
         if options.output is None:
             return run(), []
-        from .portions import NOTHING_KEPT
-        from .report.table_files import tables_of_a_run
-        from .report.write import DEFAULT_FORMATS, write_report
-
-        with writing(options.output, NOTHING_KEPT), tables_of_a_run(options.output, identity) as tables:
+        with (
+            writing(options.output, portions.NOTHING_KEPT),
+            table_files.tables_of_a_run(options.output, identity) as tables,
+        ):
             result = run(tables=tables)
             try:
-                formats = options.format or DEFAULT_FORMATS
-                return result, write_report(result, tables, options.output, formats, end=end(result))
+                formats = options.format or write.DEFAULT_FORMATS
+                return result, write.write_report(result, tables, options.output, formats, end=end(result))
             except OSError:
                 _print_result(result, [])  # the audit is done: only its files are missing
                 raise
@@ -254,9 +258,7 @@ def _pace(throttle: int | None, engine: str) -> AbstractContextManager[None]:
         return nullcontext()
     if engine != LOCAL:
         raise LogDirectoryError("--throttle needs --engine local: an executor of Spark has its own priority")
-    from ..directories.background_reading import reading_in_background
-
-    return reading_in_background(throttle)
+    return background_reading.reading_in_background(throttle)
 
 
 def _state(options: AuditArguments, directories: Sequence[Path]) -> "StateOptions | None":
@@ -265,29 +267,25 @@ def _state(options: AuditArguments, directories: Sequence[Path]) -> "StateOption
         if options.scrub is not None:
             raise LogDirectoryError("--scrub needs --state: without it all segments are read")
         return None
-    from .state_run import begin_run
-
     [root] = _directories([options.state])
     for directory in directories:
         if directory.absolute() in (root.absolute(), *root.absolute().parents):
             raise LogDirectoryError(
                 f"--state {root} is in the log directory {directory}: Kafka would not start with it"
             )
-    return begin_run(root, options.scrub or 0)
+    return state_run.begin_run(root, options.scrub or 0)
 
 
 @contextmanager
 def _progress() -> Iterator["AuditProgress"]:
     """Shows the progress on a terminal; without one, prints a line each minute on standard error, without rich."""
-    from .progress import AuditProgress
-
     if not sys.stdout.isatty():
-        yield AuditProgress(lambda line: print(f"odradek audit: {line}", file=sys.stderr, flush=True), monotonic)
+        yield audit_progress.AuditProgress(
+            lambda line: print(f"odradek audit: {line}", file=sys.stderr, flush=True), monotonic
+        )
         return
-    from rich.console import Console
-
-    with Console(markup=False).status("auditing …") as status:
-        yield AuditProgress(lambda line: status.update(f"auditing … {line}"), monotonic, TERMINAL_S)
+    with rich.console.Console(markup=False).status("auditing …") as status:
+        yield audit_progress.AuditProgress(lambda line: status.update(f"auditing … {line}"), monotonic, TERMINAL_S)
 
 
 def _print_result(result: "AuditResult", written: Sequence[Path]) -> None:
@@ -295,15 +293,13 @@ def _print_result(result: "AuditResult", written: Sequence[Path]) -> None:
 
     The import of rich takes a tenth of the time of a small audit.
     """
-    from .report.summary import is_brief, print_brief, print_summary
-
-    if is_brief(result) and not sys.stdout.isatty():
-        print_brief(result, written)
+    if summary.is_brief(result) and not sys.stdout.isatty():
+        summary.print_brief(result, written)
         return
-    from rich.console import Console
-
     is_narrow = sys.stdout.isatty() or "COLUMNS" in os.environ
-    print_summary(result, Console(markup=False, width=None if is_narrow else WIDTH_OF_A_FILE), written)
+    summary.print_summary(
+        result, rich.console.Console(markup=False, width=None if is_narrow else WIDTH_OF_A_FILE), written
+    )
 
 
 def _directories(texts: Sequence[str]) -> list[Path]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.meta_properties import read_partition_metadata
 from odradek.storage.files.regular_files import fault_text
@@ -28,6 +29,11 @@ from .run_identity import RunTables, broker_of
 from .state_options import StateOptions
 from .state_run import end_run
 from .tasks import GROUP_TOPICS, RECORDS, AuditTask, PartitionReport, sum_of_days
+
+with lazy_imports:
+    from ..engine import spark_tasks
+    from . import replicas as audit_replicas
+    from .groups import audit, recheck
 
 _SKEW_PARTITIONS, _SKEW_BYTES = 3, 1 << 20
 
@@ -116,15 +122,11 @@ def _audited_groups(
     """Adds the groups to the result. Returns the findings about them."""
     if not any(task.replica.topic in GROUP_TOPICS for task in plan.tasks):
         return []
-    from .groups.audit import audit_groups  # imported here: a third of a small audit's imports
-
-    groups = audit_groups(result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms)
+    groups = audit.audit_groups(result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms)
     result.groups, result.growth, result.shares = groups.rows, groups.growth, groups.shares
     if not any(task.is_live for task in plan.tasks):
         return groups.findings
-    from .groups.recheck import confirmed as confirmed_groups
-
-    return confirmed_groups(
+    return recheck.confirmed(
         groups.findings, result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms
     )
 
@@ -141,9 +143,7 @@ def _end_run(
 
 
 def _chosen(portions: Sequence[Portion]) -> EngineChoice:
-    from ..engine.spark_tasks import missing_for_spark  # its imports are Spark's
-
-    return choose_engine(sum(portion.work for portion in portions), available_cores(), missing_for_spark)
+    return choose_engine(sum(portion.work for portion in portions), available_cores(), spark_tasks.missing_for_spark)
 
 
 def _place(portion: Portion) -> Path:
@@ -159,22 +159,23 @@ def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], en
 
     Replicas are compared only if cluster id and topic id are the same: a topic that was created again has another id.
     """
-    from .replicas import AuditedReplica, ReplicaTask, compare_replicas
-
     brokers = {directory: broker_of(directory) for directory in {task.directory for task in tasks}}
-    replicas: defaultdict[tuple[str, int, str | None, bytes | None], list[AuditedReplica]] = defaultdict(list)
+    replicas: defaultdict[tuple[str, int, str | None, bytes | None], list[audit_replicas.AuditedReplica]] = defaultdict(
+        list
+    )
     for task, report in zip(tasks, reports, strict=True):
         if report.is_known:
             broker = brokers[task.directory]
             key = report.topic, report.partition, broker.cluster_id, topic_id_of(task.replica.path) or task.topic_id
-            replicas[key].append(AuditedReplica(task, report, broker.node_id))
+            replicas[key].append(audit_replicas.AuditedReplica(task, report, broker.node_id))
     pairs = []
     for found in replicas.values():
         longest = max(found, key=lambda item: item.report.log_end_offset)
-        pairs += [ReplicaTask.of(longest, other) for other in found if other is not longest]
+        pairs += [audit_replicas.ReplicaTask.of(longest, other) for other in found if other is not longest]
     sizes = [sum(segment.size for segment in pair.other.segments) for pair in pairs]
     compared = run_tasks(
-        engine, Job(pairs, compare_replicas, "odradek audit: replicas", sizes=sizes, begin=begin_of_workers())
+        engine,
+        Job(pairs, audit_replicas.compare_replicas, "odradek audit: replicas", sizes=sizes, begin=begin_of_workers()),
     )
     return [finding for found in compared for finding in found]
 

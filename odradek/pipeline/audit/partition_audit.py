@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
 from odradek.storage.files.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
@@ -47,6 +48,12 @@ from .sums import SegmentSums
 from .tasks import AuditTask, PartitionReport
 from .transaction_checks import TransactionChecks
 from .whole_files import read_whole
+
+with lazy_imports:
+    from ..decode import read_ahead
+    from . import compaction_checks, record_checks
+    from .groups import records as groups_records
+    from .groups import share_records
 
 if TYPE_CHECKING:
     from .groups.records import GroupRecords
@@ -121,9 +128,7 @@ class _PartitionAudit:
         is_large = self.report.size >= read_ahead_bytes and is_local(self.task.directory)
         is_slow = READING.get() is not None  # the threads that read ahead are not slowed down
         if self.records is None and is_large and not is_slow and not self.known.known:
-            from ..decode.read_ahead import read_ahead  # imports threading, which most audits don't need
-
-            yield from read_ahead(segments, self._checked)
+            yield from read_ahead.read_ahead(segments, self._checked)
         else:
             for segment in segments:
                 yield segment, self._checked(segment)
@@ -316,10 +321,8 @@ class _PartitionAudit:
         check_checkpoints(task, report)
         check_retention(task, report, self.summaries)
         if task.policy.is_compacted and self.summaries:
-            from .compaction_checks import check_compaction
-
             first_open = min((offset for _, offset in self.transactions.open_offsets()), default=None)
-            check_compaction(task, report, self.summaries, first_open)
+            compaction_checks.check_compaction(task, report, self.summaries, first_open)
         check_files(task, report)
         check_topic_id(task, report)
         if self.groups is not None:
@@ -346,19 +349,13 @@ def _group_records(task: AuditTask) -> "GroupRecords | ShareStateRecords | None"
     Imports them only here: they need Arrow, whose import takes half of the time of a small audit.
     """
     if task.replica.topic == OFFSETS_TOPIC:
-        from .groups.records import GroupRecords
-
-        return GroupRecords(task)
+        return groups_records.GroupRecords(task)
     if task.replica.topic == SHARE_STATE_TOPIC:
-        from .groups.share_records import ShareStateRecords
-
-        return ShareStateRecords(task)
+        return share_records.ShareStateRecords(task)
     return None
 
 
 def _record_checks(
     task: AuditTask, report: PartitionReport, groups: "GroupRecords | ShareStateRecords | None"
 ) -> "RecordChecks":
-    from .record_checks import RecordChecks
-
-    return RecordChecks(task, report, groups)
+    return record_checks.RecordChecks(task, report, groups)

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..directories.file_access import is_local
 from ..engine.job import TaskError, Tell, task_error, untold, writing
 from .causes import folded
@@ -18,6 +20,11 @@ from .findings import first_of_each_name
 from .partition_audit import audit_partition
 from .run_identity import RunTables
 from .tasks import AuditTask, DayVolume, PartitionReport, sum_of_days
+
+with lazy_imports:
+    import socket
+
+    from .report import table_files
 
 NOTHING_KEPT = "nothing of this run was kept, and nothing that was there before was changed"
 PORTION_BYTES = 16 << 20
@@ -118,10 +125,8 @@ def audit_portion(portion: Portion, tell: Tell = untold) -> PortionReport:
         found.partitions.append(report)
     found.volume = sum_of_days(day for report in found.partitions for day in report.volume)
     if portion.tables is not None:
-        from .report.table_files import write_partition_rows  # imports Arrow, which only an output needs
-
         with writing(portion.tables.directory.parent, NOTHING_KEPT):
-            write_partition_rows(portion.tables, portion.number, found.partitions)
+            table_files.write_partition_rows(portion.tables, portion.number, found.partitions)
         for report in found.partitions:
             report.findings, report.volume = first_of_each_name(report.findings), []
     return found
@@ -137,8 +142,6 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _why_out_of_reach(output: Path) -> str:
-    import socket  # for this one sentence
-
     return (
         f"{output} can't be reached from {socket.gethostname()}: executors write their rows there, so each must have "
         "the driver's directory under the same path. Give a shared directory to --output, leave it out to print only "

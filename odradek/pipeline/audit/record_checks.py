@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE, NO_TIMESTAMP
 
 from ..decode.batch_table import BatchTable
@@ -21,6 +22,9 @@ from .key_tables import Hashes, KeyCounts, KeySet, hash_keys
 from .packed_arrays import PackedArray
 from .sums import BatchSums, RecordSums
 from .tasks import AuditTask, PartitionReport
+
+with lazy_imports:
+    from ..decode import arrow_columns
 
 if TYPE_CHECKING:
     from .groups.records import GroupRecords
@@ -183,9 +187,7 @@ class RecordChecks:
             self._check_times(batches, spans)
         self._check_keys(batches, item)
         if self._groups is not None:
-            from ..decode.arrow_columns import columns_of
-
-            columns = columns_of(chunk, item, RECORD_COLUMNS, is_compiled=IS_COMPILED)
+            columns = arrow_columns.columns_of(chunk, item, RECORD_COLUMNS, is_compiled=IS_COMPILED)
             self._groups.read(chunk, DecodedRecords(columns, spans.batches))
 
     def _check_offsets(self, batches: ChunkBatches, rows: Spans) -> None:

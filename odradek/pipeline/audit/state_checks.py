@@ -5,6 +5,7 @@ Reads names, times and sizes, but no log. Source: Kafka's LogManager, UnifiedLog
 
 from typing import NamedTuple
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
@@ -28,6 +29,9 @@ from ..directories.file_access import PathFiles, list_directory
 from ..directories.segment_files import SegmentFile
 from .tasks import AuditTask, PartitionReport
 from .whole_files import report_refusal
+
+with lazy_imports:
+    from . import swap_checks
 
 RETENTION_TOLERANCE_MS = 3_600_000
 """Retention may be this late without a finding: log.retention.check.interval.ms (5 minutes) plus file.delete.delay.ms
@@ -139,9 +143,7 @@ def check_files(task: AuditTask, report: PartitionReport) -> None:
         elif name.endswith(INDEX_SUFFIXES) and f"{name.partition('.')[0]}{LOG_SUFFIX}" not in names:
             report.add("index-without-log", path, "", offset=_base(name))
     if any(name.endswith(LOG_SUFFIX + SWAP_SUFFIX) for name in names):
-        from .swap_checks import check_swaps  # few partitions have such a file
-
-        check_swaps(task, report, entries)
+        swap_checks.check_swaps(task, report, entries)
 
 
 def _is_long(text: str) -> bool:

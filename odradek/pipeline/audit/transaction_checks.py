@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import read_header
 from odradek.protocol.records.control import ControlRecordType, control_record_type
@@ -27,6 +28,9 @@ from .chunk_batches import TRANSACTIONAL, BatchLocation, ChunkBatches
 from .sums import OffsetPlace, TransactionPart, TransactionSums
 from .tasks import AuditTask, PartitionReport
 from .whole_files import read_whole
+
+with lazy_imports:
+    from odradek.storage.producers import transaction_markers
 
 MOST_PRODUCERS = 100_000
 """The maximum number of producer ids in each table of this module; the oldest entries are dropped."""
@@ -165,13 +169,9 @@ class TransactionChecks:
             self._sums.read_data(producer_id, epoch, position, offset, timestamp, has_records=has_records)
 
     def _read_marker(self, batches: ChunkBatches, index: int, producer_id: int, offset: int) -> None:
-        from odradek.storage.producers.transaction_markers import (
-            read_marker,
-        )  # most topics have none
-
         data = batches.control_batches[index]
         try:
-            marker = read_marker(data, read_header(data, 0))
+            marker = transaction_markers.read_marker(data, read_header(data, 0))
         except KafkaError as error:
             batches.found("records-malformed", index, str(error))
             return

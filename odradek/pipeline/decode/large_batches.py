@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE
 from odradek.protocol.records.compression import CompressionType, compression_type_of, decompressed_chunks
@@ -22,9 +21,6 @@ from . import record_walk, vector_walk
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind
 from .spans import BYTES_REMAIN, ENDS_INSIDE, FAULTS, LONG_NUMBER, Bytes, Sections, Spans, WalkedRecords
-
-with lazy_imports:
-    import pyarrow as pa
 
 
 class DecodeSizes(NamedTuple):
@@ -193,6 +189,8 @@ def _joined(chunks: Iterator[bytes], piece_bytes: int) -> Iterator[bytes]:
 
 
 def _zstd_pieces(section: memoryview, max_size: int, piece_bytes: int) -> Iterator[Any]:
+    import pyarrow as pa
+
     size = 0
     try:
         with pa.input_stream(pa.py_buffer(section), compression="zstd") as stream:

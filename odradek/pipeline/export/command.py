@@ -8,11 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.command_arguments import add_arguments, argument, parse
+from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ..command_line import interruptible, path_on_disk, time_ms
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import ENGINES, LOCAL, SPARK
 from ..engine.job import EngineError
+
+with lazy_imports:
+    import rich.console
+    import rich.progress
+
+    from ..reading import options as reading_options
+    from . import job
 
 if TYPE_CHECKING:
     from ..reading.options import ReadOptions
@@ -122,13 +130,7 @@ def export(arguments: Sequence[str]) -> int:
 
 def run(options: ExportArguments) -> int:
     """Exports and prints. Raises EngineError, LogDirectoryError, ValueError, OSError, ImportError."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from .job import DoubledPartitionError, ExportOrder, OutputError
-    from .job import export as export_topics
-
-    order = ExportOrder(
+    order = job.ExportOrder(
         read_options(options),
         options.output,
         options.engine or (SPARK if len(options.directories) > 1 else LOCAL),
@@ -137,12 +139,12 @@ def run(options: ExportArguments) -> int:
         options.overwrite,
         not options.no_state,
     )
-    console = Console(stderr=True)
+    console = rich.console.Console(stderr=True)
     try:
-        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        with rich.progress.Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             bar = progress.add_task("exporting", total=None)
-            result = export_topics(order, lambda done, total: progress.update(bar, completed=done, total=total))
-    except (OutputError, DoubledPartitionError) as error:
+            result = job.export(order, lambda done, total: progress.update(bar, completed=done, total=total))
+    except (job.OutputError, job.DoubledPartitionError) as error:
         print(f"odradek export: {error}", file=sys.stderr)
         return NOT_DONE
     show(result, options.output, is_json=options.json)
@@ -157,8 +159,6 @@ def run(options: ExportArguments) -> int:
 
 def read_options(options: ExportArguments) -> "ReadOptions":
     """The options of the data source. Raises ValueError for invalid ones."""
-    from ..reading.options import parse_options
-
     times = {"startingTimestamp": options.from_time, "endingTimestamp": options.to_time}
     given = {
         "paths": json.dumps(options.directories),
@@ -174,7 +174,7 @@ def read_options(options: ExportArguments) -> "ReadOptions":
         "schemaRegistry": options.schema_registry,
     }
     try:
-        return parse_options({name: value for name, value in given.items() if value is not None})
+        return reading_options.parse_options({name: value for name, value in given.items() if value is not None})
     except ValueError as error:
         name, _, problem = str(error).partition(" ")
         raise ValueError(f"{_FLAGS.get(name, name)} {problem}") from None

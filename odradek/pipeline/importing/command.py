@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.common.command_arguments import add_arguments, argument, parse
+from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.records.compression import COMPRESSION_NAMES, CompressionType
@@ -15,6 +16,14 @@ from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ..command_line import interruptible, no_way_back, path_on_disk
 from ..engine.job import EngineError
 from .inputs import ImportRefusedError
+
+with lazy_imports:
+    import rich.console
+
+    from odradek.storage import subcommands
+
+    from . import job
+    from . import state as importing_state
 
 if TYPE_CHECKING:
     from .job import ImportOrder
@@ -173,14 +182,10 @@ def _config_options(order: "ImportOrder", topics: Sequence[str], given_configs: 
 
 def _import(order: "ImportOrder", before_naming: Callable[[], None]) -> "list[WrittenPartition] | None":
     """The written partitions; None if the import was refused, with a printed reason."""
-    from rich.console import Console
-
-    from .job import import_rows
-
-    console = Console(stderr=True, markup=False)
+    console = rich.console.Console(stderr=True, markup=False)
     try:
         with console.status("reading …") as status:
-            return import_rows(
+            return job.import_rows(
                 order, lambda what, done, total: status.update(f"{what} {done} of {total} parts"), before_naming
             )
     except ImportRefusedError as error:
@@ -190,21 +195,17 @@ def _import(order: "ImportOrder", before_naming: Callable[[], None]) -> "list[Wr
 
 def _good_configs(given: Sequence[str], order: "ImportOrder") -> bool:
     """Whether the broker's command would accept the configs, before anything is written. It prints the errors."""
-    from odradek.storage.subcommands import storage
-
     topics = sorted(order.config_topics | order.state.topics.keys())
     options = _config_options(order, topics, given)
-    return not options or storage(["add-topics", "--check-configs", ".", *topics, *options]) == DONE
+    return not options or subcommands.storage(["add-topics", "--check-configs", ".", *topics, *options]) == DONE
 
 
 def _make_known(order: "ImportOrder", topics: Sequence[str], configs: Sequence[str]) -> int:
     """Adds the topics with the broker's command, which is found by name as in `odradek storage`."""
-    from odradek.storage.subcommands import storage
-
     ids = [] if order.node_id is None else ["--node-id", str(order.node_id)]
     ids += [] if order.cluster_id is None else ["--cluster-id", order.cluster_id]
     internal = ["--internal"] if INTERNAL_TOPICS & set(topics) else []
-    code = storage(["add-topics", str(order.directory), *topics, *ids, *internal, *configs])
+    code = subcommands.storage(["add-topics", str(order.directory), *topics, *ids, *internal, *configs])
     if code != DONE:
         names = " ".join(topics)
         return _refuse(
@@ -225,9 +226,6 @@ def _refuse_without_extra(error: ImportError) -> int:
 
 def _order(chosen: ImportArguments, options: argparse.ArgumentParser) -> "ImportOrder":
     """The order for the options; exits with 2 for wrong ones."""
-    from .job import ImportOrder
-    from .state import ExportedState, read_state
-
     counts = {}
     for text in chosen.partition_count:
         topic, _, number = text.rpartition("=")
@@ -246,7 +244,7 @@ def _order(chosen: ImportArguments, options: argparse.ArgumentParser) -> "Import
         if ":" not in text:
             options.error(f"--config {text}: must be like orders:cleanup.policy=compact")
     is_whole = chosen.topic is None and chosen.partitions is None and chosen.offsets != "new"
-    return ImportOrder(
+    return job.ImportOrder(
         inputs=chosen.inputs,
         directory=chosen.into.absolute(),
         topic=chosen.topic,
@@ -260,7 +258,9 @@ def _order(chosen: ImportArguments, options: argparse.ArgumentParser) -> "Import
         now_ms=clock_ms(),
         max_workers=chosen.workers,
         config_topics=frozenset(text.partition(":")[0] for text in chosen.config),
-        state=read_state(chosen.inputs) if is_whole and not chosen.no_state else ExportedState(),
+        state=importing_state.read_state(chosen.inputs)
+        if is_whole and not chosen.no_state
+        else importing_state.ExportedState(),
         node_id=chosen.node_id,
         cluster_id=chosen.cluster_id,
     )

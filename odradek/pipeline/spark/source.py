@@ -13,12 +13,18 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from odradek.protocol.common.lazy_imports import lazy_imports
+
 from ..reading.columns import ARROW_TYPES, arrow_schema, column_names
 from ..reading.options import RECORDS, Mode, Pruning, ReadOptions, parse_options
 from ..reading.split_reader import Reading, read_split, unread_rows
 from ..reading.splits import LogSplit, UnreadPartition, expand_paths, plan_records
 from .filters import prune
 from .portion import items_of, portions
+
+with lazy_imports:
+    from ..tables import registry
+    from . import stream, views
 
 
 class KafkaLogDataSource(DataSource):
@@ -38,19 +44,15 @@ class KafkaLogDataSource(DataSource):
         options = parse_options(self.options)
         names = _projected(schema, options)
         if options.view != RECORDS:
-            from .views import TableReader
-
-            return TableReader(options, names)
+            return views.TableReader(options, names)
         return FilteringReader(options, names) if options.is_pushing_filters else RecordReader(options, names)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  (pyspark's name)
         """A reader that follows the logs of a running broker."""
-        from .stream import StreamReader
-
         options = parse_options(self.options, is_stream=True)
         if options.view != RECORDS:
             raise ValueError(f"a stream can only read the view {RECORDS}, not {options.view}")
-        return StreamReader(options, _projected(schema, options))
+        return stream.StreamReader(options, _projected(schema, options))
 
 
 class RecordReader(DataSourceReader):
@@ -93,9 +95,7 @@ class FilteringReader(RecordReader):
 
 def _default_schema(options: ReadOptions) -> Any:
     if options.view != RECORDS:
-        from .views import view_schema
-
-        return view_schema(options)
+        return views.view_schema(options)
     names = column_names(
         has_headers=options.has_headers,
         has_batch_columns=options.has_batch_columns,
@@ -110,9 +110,7 @@ def _projected(schema: StructType, options: ReadOptions) -> list[str]:
     if options.view == RECORDS:
         known = from_arrow_schema(arrow_schema(list(ARROW_TYPES), options.decoding))
     else:
-        from ..tables.registry import TABLES
-
-        known = from_arrow_schema(TABLES[options.view].schema)
+        known = from_arrow_schema(registry.TABLES[options.view].schema)
     types = {field.name: field.dataType.simpleString() for field in known.fields}
     for field in schema.fields:
         kind = field.dataType.simpleString()
