@@ -207,7 +207,7 @@ def test_handshakes_in_records_of_one_byte(
 def health(port: int, context: ssl.SSLContext) -> None:
     """Asks the metrics endpoint whether the broker lives."""
     with context.wrap_socket(open_connection(port), server_hostname="localhost") as one:
-        one.sendall(b"GET /health HTTP/1.1\r\n\r\n")
+        one.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert one.recv(15) == b"HTTP/1.1 200 OK"
 
 
