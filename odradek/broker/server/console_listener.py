@@ -65,22 +65,25 @@ class ConsoleListener:
         self._starting = CONSOLE.task(self._start(), "its start")
 
     async def _start(self) -> None:
+        """Starts the process, and waits for the next connection if that fails, whatever the reason."""
         began_s = asyncio.get_running_loop().time()
         ours, theirs = socket.socketpair()
+        is_open = False
         try:
             settings = await CONSOLE.awaited_on_thread(self._start_process, theirs)
+            ours.setblocking(False)
+            line = ConsoleLine(self._broker, settings, lambda: self._process_ended(began_s))
+            await asyncio.get_running_loop().create_unix_connection(lambda: line, sock=ours)
+            self._line, is_open = line, True
+            if self._is_stopped:
+                line.close()
         except (ConfigError, OSError) as error:
-            ours.close()
             CONSOLE.failed(f"the console can't be started: {error}")
-            self._wait_again(began_s)
-            return
         finally:
             theirs.close()
-        ours.setblocking(False)
-        line = self._line = ConsoleLine(self._broker, settings, lambda: self._process_ended(began_s))
-        await asyncio.get_running_loop().create_unix_connection(lambda: line, sock=ours)
-        if self._is_stopped:
-            line.close()
+            if not is_open:
+                ours.close()
+                self._wait_again(began_s)
 
     def _start_process(self, line: socket.socket) -> dict[str, object]:
         """Starts the process, on a thread: key stores are read, and a fork of a large process takes time."""
@@ -144,7 +147,7 @@ class ConsoleListener:
         if self._starting is not None:
             await self._starting
         if self.process is not None:
-            await CONSOLE.awaited_on_thread(_end, self.process)
+            await asyncio.wait((CONSOLE.on_thread(_end, self.process),))
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -120,8 +120,6 @@ class RunningBroker:
         if self.disk_watch is not None:
             self.disk_watch.fill_reserves()
         await parts.role.close(clock_ms())
-        if self.console is not None:
-            await self.console.ended()
         refusals = []
         for directory in parts.log_dirs.online:
             try:
@@ -129,4 +127,6 @@ class RunningBroker:
             except StorageError as error:
                 refusals.append(error)
         parts.log_dirs.release_metadata()
+        if self.console is not None:
+            await self.console.ended()
         return refusals

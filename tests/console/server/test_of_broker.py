@@ -8,10 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
 
+from odradek.broker.insights.log_ring import LogLine, LogRing
+from odradek.broker.server import console_listener, console_settings
 from odradek.testing import InProcessBroker
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
@@ -89,6 +92,44 @@ def test_one_that_died_is_started_again(broker: OurBroker) -> None:
     [second] = [child for child in children(broker.pid) if is_running(child)]
     assert second != first
     assert client.log_in().status == 200
+    assert client.get("/api/overview").status == 200
+
+
+@pytest.mark.kafka(configs=LISTENER)
+def test_a_fault_of_a_start_ends_that_start(
+    kafka: InProcessBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The connection waits, and is served by the process of the next start."""
+    real = console_settings.process_settings
+    faults: list[Exception] = [RuntimeError("a bug"), OSError("no descriptor")]
+
+    def process_settings(*arguments: Any) -> dict[str, object]:
+        if faults:
+            raise faults.pop(0)
+        return real(*arguments)
+
+    monkeypatch.setattr(console_listener, "process_settings", process_settings)
+    (port,) = kafka.ports() - {kafka.port}
+    client = logged_in(port)
+    assert client.get("/api/overview").status == 200
+    assert faults == []
+    assert "its start failed: RuntimeError('a bug')" in caplog.text
+    assert "the console can't be started: no descriptor" in caplog.text
+    kafka.stop()
+
+
+@pytest.mark.kafka(configs=LISTENER)
+def test_a_fault_of_an_answer_ends_that_answer(client: ConsoleClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(ring: LogRing, number: int, most: int) -> list[LogLine]:
+        monkeypatch.undo()
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(LogRing, "after", fails)
+    with client.stream("/api/log") as lines:
+        first = next(line for line in lines if not line.startswith((b":", b"\n")))
+    assert first == b"event: failed\n"
+    with client.stream("/api/log") as lines:
+        assert next(line for line in lines if not line.startswith((b":", b"\n"))).startswith(b"data:")
     assert client.get("/api/overview").status == 200
 
 
