@@ -54,12 +54,12 @@ async def groups(context: Context, arguments: ViewArguments) -> Json:
 async def details(context: Context, arguments: ViewArguments) -> Json:
     """What the rows in sight show: members and the sum of the lags. Names: up to 50."""
     names = arguments.items("names")[:ROWS_AT_ONCE]
-    types = await _types(context)
+    types = await types_of_groups(context)
 
     async def of(name: str) -> Json:
         if name not in types:
             return None
-        group = await _described(context, name, types[name])
+        group = await described_as(context, name, types[name])
         positions = await positions_of(context, group)
         known = [position.lag for position in positions if position.lag is not None]
         return {"members": len(group.members), "lag": str(sum(known)) if known else None, "topics": _topics(group)}
@@ -119,17 +119,19 @@ async def group(context: Context, arguments: ViewArguments) -> Json:
 
 async def described(context: Context, name: str) -> GroupDescription:
     """A group of any type. Raises ConsoleError 404."""
-    types = await _types(context)
+    types = await types_of_groups(context)
     if name not in types:
         raise ConsoleError(404, f"there is no group {name}")
-    return await _described(context, name, types[name])
+    return await described_as(context, name, types[name])
 
 
-async def _types(context: Context) -> dict[str, str]:
+async def types_of_groups(context: Context) -> dict[str, str]:
+    """Group -> its type, in lower case. Raises KafkaError."""
     return {group.group_id: group.group_type.lower() for group in await context.admin.list_groups()}
 
 
-async def _described(context: Context, name: str, kind: str) -> GroupDescription:
+async def described_as(context: Context, name: str, kind: str) -> GroupDescription:
+    """A group whose type is known. Raises KafkaError."""
     if kind == SHARE:
         return (await context.admin.describe_share_groups([name]))[name]
     if kind == STREAMS:

@@ -8,17 +8,17 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from odradek.client.admin import GroupDescription
 from odradek.client.errors import ClientError
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import KafkaError
 
 from ..arguments import ViewArguments
 from ..context import Context, Json
-from ..errors import ConsoleError
-from .groups import described, positions_of, seconds_behind
+from .groups import described, described_as, positions_of, seconds_behind, types_of_groups
 
 logger = logging.getLogger(__name__)
 
@@ -38,12 +38,26 @@ class LagSample(NamedTuple):
 
 
 class Rings:
-    """The samples of groups."""
+    """The samples of groups, and which groups were opened: these are sampled before others."""
 
     def __init__(self, now_ms: Callable[[], int] = clock_ms) -> None:
         """``now_ms``: the clock."""
         self._now_ms = now_ms
         self._rings: dict[str, deque[LagSample]] = {}
+        self._opened: dict[str, None] = {}
+
+    def opened(self, name: str) -> None:
+        """Remembers that a group was opened. The last MOST_GROUPS count."""
+        self._opened.pop(name, None)
+        self._opened[name] = None
+        if len(self._opened) > MOST_GROUPS:
+            del self._opened[next(iter(self._opened))]
+
+    def chosen(self, names: Iterable[str]) -> list[str]:
+        """The groups of the next sample: those of the names that were opened, then others, MOST_GROUPS in all."""
+        known = dict.fromkeys(names)
+        opened = [name for name in reversed(self._opened) if name in known]
+        return list(dict.fromkeys([*opened, *known]))[:MOST_GROUPS]
 
     def add(self, name: str, records: int, seconds: float | None) -> None:
         """Adds a sample. A group that is one too many replaces the one whose last sample is the oldest."""
@@ -76,20 +90,21 @@ class LagHistory:
 
 async def sample(context: Context, history: Rings) -> None:
     """Takes one sample of up to MOST_GROUPS groups, one after the other. A group that fails has none this time."""
-    for listed in (await context.admin.list_groups())[:MOST_GROUPS]:
+    types = await types_of_groups(context)
+    for name in history.chosen(types):
         try:
-            await sample_one(context, history, listed.group_id)
-        except (KafkaError, ConsoleError) as error:
-            logger.debug("no sample of group %s: %s", listed.group_id, error)
+            await sample_one(context, history, await described_as(context, name, types[name]))
+        except KafkaError as error:
+            logger.debug("no sample of group %s: %s", name, error)
 
 
-async def sample_one(context: Context, history: Rings, name: str) -> None:
-    """Takes one sample of a group. Raises KafkaError, ConsoleError."""
-    positions = await positions_of(context, await described(context, name))
+async def sample_one(context: Context, history: Rings, group: GroupDescription) -> None:
+    """Takes one sample of a group. Raises KafkaError."""
+    positions = await positions_of(context, group)
     known = [position.lag for position in positions if position.lag is not None]
     if known:
         seconds = await seconds_behind(context, positions, TIMED_PARTITIONS)
-        history.add(name, sum(known), max(seconds.values(), default=None))
+        history.add(group.group_id, sum(known), max(seconds.values(), default=None))
 
 
 async def keep_sampling(context: Context, history: Rings) -> None:
@@ -104,8 +119,9 @@ async def history_of(context: Context, arguments: ViewArguments) -> Json:
     """The samples of one group; takes one at once if there is none yet."""
     history = context.part(LagHistory).rings
     name = arguments.text("group")
+    history.opened(name)
     if not history.of(name):
-        await sample_one(context, history, name)
+        await sample_one(context, history, await described(context, name))
     return {
         "periodSeconds": int(PERIOD_S),
         "samples": [

@@ -77,6 +77,18 @@ def test_other_bytes_of_a_form_are_refused(kind: str, text: str) -> None:
         parsed("value", kind, text)
 
 
+def test_groups_that_were_opened_are_sampled_before_others() -> None:
+    rings = Rings()
+    names = [f"group-{number:03d}" for number in range(MOST_GROUPS + 30)]
+    assert rings.chosen(names) == names[:MOST_GROUPS]
+    for name in (*names[-3:], "gone"):
+        rings.opened(name)
+    assert rings.chosen(names) == [*reversed(names[-3:]), *names[: MOST_GROUPS - 3]]
+    for name in names:
+        rings.opened(name)
+    assert sorted(rings.chosen(names)) == names[-MOST_GROUPS:]
+
+
 def test_the_memory_of_samples_is_fixed() -> None:
     rings = Rings(lambda: 5)
     for number in range(MOST_GROUPS + 3):
