@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from support.brokers.our_broker import OurBroker
+from support.browsers import browser_or_skip
+from support.chromium import Chromium, Tab
 
-from .browsers import browser_or_skip
-from .chromium import Chromium, Tab
 from .crowd import CONFIGS, fill
 
 MEMORY = Path("/dev/shm")
@@ -59,8 +59,7 @@ def address(broker: OurBroker) -> str:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Chromium]:
     """The browser."""
-    found = browser_or_skip()
-    with Chromium(found.program, found.environment) as made:
+    with Chromium(browser_or_skip()) as made:
         yield made
 
 

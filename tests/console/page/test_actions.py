@@ -9,8 +9,7 @@ import pytest
 from odradek.client import Admin, Producer
 from odradek.client.types import TopicPartition
 from support.brokers.our_broker import OurBroker
-
-from .chromium import Tab
+from support.chromium import Tab
 
 pytestmark = pytest.mark.ci
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from .chromium import Tab
+from support.chromium import Tab
 
 pytestmark = pytest.mark.ci
 HOP = {"connection", "transfer-encoding", "content-length"}

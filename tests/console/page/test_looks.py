@@ -11,8 +11,8 @@ import pytest
 
 from odradek.client import Consumer
 from support.brokers.our_broker import OurBroker
+from support.chromium import Tab
 
-from .chromium import Tab
 from .conftest import console_of
 from .crowd import MARKUP
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from .chromium import Tab
+from support.chromium import Tab
+
 from .test_looks import settle
 
 pytestmark = pytest.mark.ci

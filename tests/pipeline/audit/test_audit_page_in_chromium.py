@@ -1,7 +1,6 @@
 """The page of an audit in a browser: links, commands, keys, colours, and how long 50,000 partitions take to open."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +10,9 @@ import pytest
 
 from odradek.pipeline.audit.report.table_files import tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.write import write_report
+from support.browsers import browser_or_skip
+from support.chromium import Chromium, Tab
 
-from ...console.browser.chromium import Chromium, Tab  # type: ignore[import-not-found]
 from ..audit_tables import any_run
 from .audit_results import random_result
 
@@ -53,10 +53,7 @@ def page_of(output: Path, partitions: int) -> str:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Chromium]:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no Chromium")
-    with Chromium(program) as running:
+    with Chromium(browser_or_skip()) as running:
         yield running
 
 

@@ -71,7 +71,7 @@ class PageError(Exception):
 class Chromium:
     """A running browser. Answers are matched to commands by number; events are kept by the tab."""
 
-    def __init__(self, program: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, program: str) -> None:
         self._profile = tempfile.mkdtemp(prefix="odradek-chromium-")
         to_browser, self._in = os.pipe()
         self._out, from_browser = os.pipe()
@@ -81,7 +81,7 @@ class Chromium:
         self._process_id = os.posix_spawnp(
             program,
             arguments,
-            {**os.environ, **(environment or {})},
+            os.environ,
             file_actions=[(os.POSIX_SPAWN_DUP2, one, number) for number, one in enumerate(high, 3)],
         )
         for one in (to_browser, from_browser, *high):
