@@ -23,6 +23,7 @@ class BrokerLine(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
+        self.setFormatter(logging.Formatter("%(message)s"))  # the broker's log adds the level and the rest
         self._writer: asyncio.StreamWriter | None = None
         self._reader: asyncio.StreamReader | None = None
         self._answers: dict[int, asyncio.Future[Json]] = {}

@@ -71,6 +71,7 @@ def test_a_process_starts_with_the_first_connection_and_ends_with_the_broker(bro
     broker.stop()
     assert not is_running(process)
     assert "stopped cleanly" in broker.log()
+    assert "INFO '' opens a session (odradek.console" in broker.log(), "one level and one logger stand in a line"
     assert "Traceback" not in broker.log()
 
 
