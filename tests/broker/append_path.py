@@ -150,6 +150,7 @@ class Caller:
 
     client_host, client_port, listener_name, connection_id, last_used_ms = "127.0.0.1", 1, "PLAINTEXT", 1, 0
     principal = "User:ANONYMOUS"
+    sent = 0
     is_closing = False
 
     def __init__(self, future: "asyncio.Future[Any]", api_key: ApiKey, version: int) -> None:

@@ -135,9 +135,14 @@ def test_a_compaction_leaves_the_log_as_it_was_and_the_directory_free(
 
 
 def test_an_import_that_names_its_partitions_is_not_interrupted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Not from the first rename until the topics are in the metadata. Before and after that it can be interrupted."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     source = write_parquet(tmp_path / "rows.parquet", [row(offset) for offset in range(10)])
     write = job._write_checkpoints
 

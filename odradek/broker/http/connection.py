@@ -151,6 +151,8 @@ class HttpConnection:
         """Skips what nothing has read of a body, up to SKIPPED_BYTES."""
         if self._exchange.their_state is not h11.SEND_BODY or self._exchange.they_are_waiting_for_100_continue:
             return
+        if self._announced_bytes > SKIPPED_BYTES:
+            return  # its client may wait for the answer before it sends the body
         left = SKIPPED_BYTES
         with self._awaited():
             async with asyncio.timeout(self._limits.max_wait_s):

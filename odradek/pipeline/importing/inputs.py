@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from ..directories.state_tables import STATE_DIRECTORY
+from odradek.protocol.common.lazy_imports import lazy_imports
+
+with lazy_imports:
+    from ..directories import state_tables
 
 
 class ImportRefusedError(Exception):
@@ -56,7 +59,7 @@ def _files(root: Path) -> list[Path]:
             for path in root.rglob("*")
             if path.suffix in SUFFIXES and _is_visible(path.relative_to(root)) and path.is_file()
         )
-        if not found and not (root / STATE_DIRECTORY).is_dir():
+        if not found and not (root / state_tables.STATE_DIRECTORY).is_dir():
             raise ImportRefusedError(f"{root}: no file that ends in {', '.join(SUFFIXES)}")
         return found
     if not root.exists():

@@ -34,6 +34,7 @@ class Answers:
 
     client_host, client_port = "10.0.0.7", 4711
     principal = "User:ANONYMOUS"
+    sent = 0
     listener_name, connection_id = "PLAINTEXT", 1
     last_used_ms = 0
 

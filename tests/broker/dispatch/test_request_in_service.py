@@ -21,6 +21,7 @@ class ConnectionAlone:
 
     client_host, client_port, listener_name, connection_id = "127.0.0.1", 1, "PLAINTEXT", 1
     principal = "User:ANONYMOUS"
+    sent = 0
     is_closing = False
     reservation: Any = None
 

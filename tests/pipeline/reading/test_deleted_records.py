@@ -49,7 +49,7 @@ def delete_records(root: Path, offset: int) -> None:
 
 def exported_offsets(root: Path, output: Path, *options: str) -> list[int]:
     assert export([str(root), "--output", str(output), *options]) == 0
-    if not list(output.rglob("*.parquet")):
+    if not [path for path in output.rglob("*.parquet") if "_state" not in path.parts]:
         return []
     return sorted(dataset.dataset(output).to_table().column("offset").to_pylist())
 

@@ -193,7 +193,7 @@ def test_a_partition_that_never_stands_still_is_read_four_times(
                 assert values(rows) == [*ALL[:BATCHES], *ALL[2 * BATCHES :]]
         back()
     with changed_while_read(log, lambda: replace(log), times=100):
-        assert export([str(root), "--output", str(tmp_path / "out")]) == 2
+        assert export([str(root), "--no-state", "--output", str(tmp_path / "out")]) == 2
     assert f"not exported: {text}" in capsys.readouterr().err
 
 
@@ -207,7 +207,7 @@ def test_an_export_of_a_changing_directory(root: Path, tmp_path: Path, capsys: p
     with ExitStack() as stack:
         for path, change in changes.items():
             stack.enter_context(changed_while_read(path, change))
-        assert export([str(root), "--output", str(tmp_path / "out"), "--json"]) == 0
+        assert export([str(root), "--no-state", "--output", str(tmp_path / "out"), "--json"]) == 0
     said = capsys.readouterr()
     note = f"partition-gone: {other}: the partition was deleted or moved while it was read"
     assert said.err == f"odradek export: note: {note}\n"
