@@ -27,7 +27,7 @@ from .installed import (
     served,
 )
 
-ROOMS = {"broker", "client", "pipeline", "protocol", "storage", "testing"}
+ROOMS = {"broker", "client", "console", "pipeline", "protocol", "storage", "testing"}
 """The files that a wheel installs. An sdist has these, and those that are needed to build a wheel."""
 SDIST = {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "odradek", "odradek.egg-info", "pyproject.toml"}
 SDIST |= {"pyspark_odradek.py", "setup.cfg"}
@@ -55,7 +55,14 @@ def test_wheel_and_sdist_hold_what_they_should(wheel: Path) -> None:
     assert [top.partition("-")[2].partition(".dist-info")[1] for top in tops] == [".dist-info"]
     rooms = {name.parts[1] for name in names if name.parts[0] == "odradek"}
     assert rooms == {*ROOMS, "__init__.py", "__main__.py"}
-    assert {name.suffix for name in names if name.parts[0] == "odradek"} == {".py", ".json", ".css", ".js", ".typed"}
+    assert {name.suffix for name in names if name.parts[0] == "odradek"} == {
+        ".py",
+        ".json",
+        ".html",
+        ".css",
+        ".js",
+        ".typed",
+    }
     with tarfile.open(sdist) as archive:
         members = [Path(*Path(name).parts[1:]) for name in archive.getnames()]
     assert {member.parts[0] for member in members if member.parts} == SDIST
