@@ -22,6 +22,8 @@ it.
 
 import sys
 from _thread import RLock, get_ident
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -35,20 +37,20 @@ class _LazyImports:
     """The block, and the finder that serves imports inside it."""
 
     def __init__(self) -> None:
-        self._depths: dict[int, int] = {}
-        """Thread -> how many blocks it is in."""
+        self._threads: set[int] = set()
+        """The threads that are in a block. None is in two: a module is executed outside of blocks."""
 
     def __enter__(self) -> None:
-        thread = get_ident()
-        self._depths[thread] = self._depths.get(thread, 0) + 1
+        self._threads.add(get_ident())
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
 
     def __exit__(self, *_error: object) -> None:
-        thread = get_ident()
-        self._depths[thread] -= 1
-        if not self._depths[thread]:
-            del self._depths[thread]
+        self._threads.discard(get_ident())
+
+    def is_in_block(self) -> bool:
+        """Whether this thread is in a block."""
+        return get_ident() in self._threads
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """The spec of a module that executes itself at its first use. None outside of a block.
@@ -59,42 +61,28 @@ class _LazyImports:
             return None
         return ModuleSpec(name, _LAZY)  # type: ignore[arg-type]
 
-    def is_in_block(self) -> bool:
-        """Whether this thread is in a block."""
-        return get_ident() in self._depths
-
     def _is_there(self, name: str) -> bool:
-        parent = sys.modules.get(name.rpartition(".")[0])
-        if parent is not None and is_waiting(parent):
-            return True  # known when the package is executed
-        path = None if parent is None else parent.__path__
-        return any(finder is not self and finder.find_spec(name, path, None) for finder in sys.meta_path)
+        package = sys.modules.get(name.rpartition(".")[0])
+        # What a package that waits has is known when it is executed.
+        return (package is not None and is_waiting(package)) or self.spec_of_others(name) is not None
 
-    def found_by_others(self, name: str) -> ModuleSpec:
-        """The spec that the import system would have used without the block. Raises ModuleNotFoundError."""
-        parent = name.rpartition(".")[0]
-        path = sys.modules[parent].__path__ if parent else None
-        for finder in sys.meta_path:
-            spec = None if finder is self else finder.find_spec(name, path, None)
-            if spec is not None:
-                return spec
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    def spec_of_others(self, name: str) -> ModuleSpec | None:
+        """The spec that the import system would have used without the block; None if the module does not exist."""
+        package = name.rpartition(".")[0]
+        path = sys.modules[package].__path__ if package else None
+        specs = (finder.find_spec(name, path, None) for finder in sys.meta_path if finder is not self)
+        return next((spec for spec in specs if spec is not None), None)
 
-    def suspended(self) -> "_Suspended":
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
         """A block in which this thread's imports are not lazy."""
-        return _Suspended(self._depths)
-
-
-class _Suspended:
-    def __init__(self, depths: dict[int, int]) -> None:
-        self._depths = depths
-
-    def __enter__(self) -> None:
-        self._depth = self._depths.pop(get_ident(), 0)
-
-    def __exit__(self, *_error: object) -> None:
-        if self._depth:
-            self._depths[get_ident()] = self._depth
+        was_in_block = self.is_in_block()
+        self._threads.discard(get_ident())
+        try:
+            yield
+        finally:
+            if was_in_block:
+                self._threads.add(get_ident())
 
 
 class _LazyLoader:
@@ -178,10 +166,10 @@ def _execute(module: ModuleType) -> None:
 
 
 def _load(module: ModuleType, names: dict[str, Any]) -> None:
-    spec = lazy_imports.found_by_others(names["__name__"])
-    loader = spec.loader
-    if loader is None:
-        raise ModuleNotFoundError(f"{spec.name} has no code", name=spec.name)  # a folder without __init__.py
+    spec = lazy_imports.spec_of_others(names["__name__"])
+    loader = None if spec is None else spec.loader
+    if spec is None or loader is None:  # without a loader it is a folder without __init__.py
+        raise ModuleNotFoundError(f"No module named {names['__name__']!r}", name=names["__name__"])
     names.update(__spec__=spec, __loader__=loader, __package__=spec.parent)
     if spec.submodule_search_locations is not None:
         names["__path__"] = spec.submodule_search_locations
