@@ -24,6 +24,12 @@ def is_address(name: str) -> bool:
     return True
 
 
+def host_and_port(address: str) -> tuple[str, int]:
+    """The parts of the key of a listener, ``host:port``, which the configuration has checked; without brackets."""
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
 def in_url(host: str) -> str:
     """The host as a part of a URL of this machine: with brackets if it has colons, loopback for every interface."""
     name = "127.0.0.1" if is_wildcard(host) else host.strip("[]")

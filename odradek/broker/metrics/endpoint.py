@@ -83,9 +83,3 @@ class MetricsEndpoint:
         scheme, _, sent = authorization.strip().partition(" ")
         given = f"{scheme.lower()} {sent.strip()}".encode()
         return not self._authorization or hmac.compare_digest(given, self._authorization)
-
-
-def host_and_port(address: str) -> tuple[str, int]:
-    """The parts of ``odradek.metrics.listener``, which the configuration has checked."""
-    host, _, port = address.rpartition(":")
-    return host.strip("[]"), int(port)

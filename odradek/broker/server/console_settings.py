@@ -15,7 +15,7 @@ from odradek.protocol.security.tls_context import TlsSettings, TlsSettingsError,
 from ..config.errors import ConfigError
 from ..config.listeners import Listener, uses_sasl
 from ..config.server_config import ServerConfig
-from ..http.hosts import is_loopback
+from ..http.hosts import host_and_port, is_loopback
 from .listener_security import read_sasl_settings
 
 LISTENER_KEY, TLS_KEY = "odradek.console.listener", "odradek.console.ssl.enable"
@@ -47,8 +47,7 @@ class ConsoleConfig(NamedTuple):
 
 def console_config(config: ServerConfig) -> ConsoleConfig:
     """The settings of ``odradek.console.listener``, which is set. Raises ConfigError."""
-    host, _, port = config.get_string(LISTENER_KEY).rpartition(":")
-    host = host.strip("[]")
+    host, port = host_and_port(config.get_string(LISTENER_KEY))
     listener = console_target(config)
     mechanisms: tuple[str, ...] = ()
     access = OPEN
@@ -65,10 +64,10 @@ def console_config(config: ServerConfig) -> ConsoleConfig:
         if ":" not in config.get_string(CREDENTIALS_KEY):
             raise ConfigError([f"{CREDENTIALS_KEY} must be user:password"])
     has_tls = config.get_boolean(TLS_KEY)
-    problems = list(_open_doors(config, host, access, has_tls=has_tls))
+    problems = _open_doors(config, host, access, has_tls=has_tls)
     if problems:
         raise ConfigError(problems)
-    return ConsoleConfig(host, int(port), access, listener, mechanisms, has_tls)
+    return ConsoleConfig(host, port, access, listener, mechanisms, has_tls)
 
 
 def _open_doors(config: ServerConfig, host: str, access: str, *, has_tls: bool) -> list[str]:

@@ -18,12 +18,13 @@ from ..coordinator.coordinator import Coordinator
 from ..coordinator.interfaces import EffectsOf
 from ..coordinator.shard import Core, ShardState
 from ..dispatch.metering import Metering
+from ..http.hosts import host_and_port
 from ..metadata.publisher.published import PublishedMetadata
 from ..metrics.cleaner_state import CleanerState
 from ..metrics.client_metrics import ClientMetricsShown
 from ..metrics.connection_metrics import Connected, ConnectionMetrics, ListenerConnections
 from ..metrics.coordinator_metrics import CoordinatorActivity, CoordinatorMetrics, CoordinatorSources, TransactionSeen
-from ..metrics.endpoint import MetricsEndpoint, host_and_port
+from ..metrics.endpoint import MetricsEndpoint
 from ..metrics.lag_metrics import CommittedTopic, LagMetrics, LagSources
 from ..metrics.log_metrics import DirectoryMetrics, LogMetrics
 from ..metrics.pieces import JoinedSources, MetricsSource

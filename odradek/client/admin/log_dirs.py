@@ -4,7 +4,7 @@ Source: ``Admin.describeLogDirs``, ``Admin.alterReplicaLogDirs``; KIP-113.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from odradek.protocol.errors import ErrorCode, error_of
@@ -48,12 +48,21 @@ class LogDirDescription:
 class LogDirAdmin(AdminBase):
     """Calls about log directories; part of Admin."""
 
-    async def describe_log_dirs(self, brokers: Collection[int]) -> dict[int, list[LogDirDescription]]:
-        """The log directories of each broker (by id). Raises KafkaError."""
+    async def describe_log_dirs(
+        self, brokers: Collection[int], partitions: Iterable[TopicPartition] | None = None
+    ) -> dict[int, list[LogDirDescription]]:
+        """The log directories of each broker (by id), with the replicas of these partitions; None: with all replicas.
+
+        Raises KafkaError.
+        """
+        of_topic = DescribeLogDirsRequest.DescribableLogDirTopic
+        topics = None
+        if partitions is not None:
+            topics = [of_topic(topic, numbers) for topic, numbers in partitions_by_topic(partitions).items()]
 
         async def ask(broker_id: int) -> list[LogDirDescription]:
             connection = await self._cluster.connection(broker_id)
-            response = await connection.call(DescribeLogDirsRequest(None), DescribeLogDirsResponse)
+            response = await connection.call(DescribeLogDirsRequest(topics), DescribeLogDirsResponse)
             if response.error_code:
                 raise broker_error(response.error_code, "DescribeLogDirs", None)
             return [_description(result) for result in response.results]

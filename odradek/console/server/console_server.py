@@ -1,4 +1,4 @@
-"""One console that runs: the HTTP server, the sessions, and the end of those that nobody uses.
+"""One console that runs: the HTTP server, the sessions, and the end of unused ones.
 
 Owns: start and stop. Never does: answering.
 """

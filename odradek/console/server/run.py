@@ -55,7 +55,7 @@ async def serve(settings: ConsoleSettings, host: str, port: int, tls: ListenerTl
 
 
 async def serve_for_broker(descriptor: int) -> int:
-    """Serves the sockets of the broker that started this process, until the broker ends or nobody uses the console.
+    """Serves the sockets of the broker that started this process, until the broker ends or the console is unused.
 
     ``descriptor``: the line to the broker, which sends the settings first.
     """

@@ -16,7 +16,7 @@ from ..arguments import ViewArguments
 from ..context import Context, Json
 from ..errors import BadArgument, ConsoleError
 from ..route import Attachment
-from .places import MOST_PARTITIONS, LookPlace, bounds_of, cursor_of, place_of
+from .places import MOST_PARTITIONS, LookPlace, bounds_of, cursor_of, partition_in, place_of
 from .reading import READ_UNCOMMITTED, Looked, LookReader, fetch, fetch_new
 from .record_walk import Fetched, FoundRecord, batch_row, entries, next_offset
 from .search import EVERYTHING, PARTS, Needle, needle_of
@@ -205,7 +205,7 @@ async def download(context: Context, arguments: ViewArguments) -> Attachment:
 
 
 async def _entry(context: Context, arguments: ViewArguments) -> FoundRecord:
-    partition, offset = _spot(arguments)
+    partition, offset = partition_in(arguments), arguments.number("offset", None, 0, 2**63 - 1)
     bounds = (await bounds_of(context.admin, partition.topic, [partition.partition]))[partition.partition]
     if bounds.start <= offset < bounds.end:
         reader = LookReader(context.cluster, partition, bounds._replace(end=offset + 1), offset, Looked())
@@ -217,9 +217,8 @@ async def _entry(context: Context, arguments: ViewArguments) -> FoundRecord:
 
 async def batches(context: Context, arguments: ViewArguments) -> Json:
     """The headers of the batches from an offset on, as they are stored: works against any Kafka."""
-    topic, number = arguments.text("topic"), arguments.number("partition", None, 0, 2**31 - 1)
-    partition = TopicPartition(topic, number)
-    bounds = (await bounds_of(context.admin, topic, [number]))[number]
+    partition = partition_in(arguments)
+    bounds = (await bounds_of(context.admin, partition.topic, [partition.partition]))[partition.partition]
     start = max(arguments.number("from", bounds.start, 0, 2**63 - 1), bounds.start)
     limit = arguments.number("limit", 50, 1, MOST_BATCHES)
     rows: list[Json] = []
@@ -242,12 +241,6 @@ async def batches(context: Context, arguments: ViewArguments) -> Json:
         "stable": str(bounds.stable),
         "next": str(at) if at < bounds.end else None,
     }
-
-
-def _spot(arguments: ViewArguments) -> tuple[TopicPartition, int]:
-    topic = arguments.text("topic")
-    number = arguments.number("partition", None, 0, 2**31 - 1)
-    return TopicPartition(topic, number), arguments.number("offset", None, 0, 2**63 - 1)
 
 
 def _is_backward(arguments: ViewArguments) -> bool:

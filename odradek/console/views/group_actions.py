@@ -14,7 +14,6 @@ from .plan import ActionPlan, carried_out
 
 SHOWN_PARTITIONS = 100
 KINDS = ("earliest", "latest", "offset", "time", "shift")
-COMMANDS = {SHARE: "share-groups", STREAMS: "streams-groups"}
 
 
 async def reset_offsets(context: Context, arguments: ViewArguments) -> Json:
@@ -58,7 +57,7 @@ async def reset_offsets(context: Context, arguments: ViewArguments) -> Json:
         ],
         command(
             context.settings.command_options,
-            COMMANDS.get(group_type, "groups"),
+            "share-groups" if group_type == SHARE else "groups",
             "--reset-offsets",
             ["--group", name],
             ["--topic", topic + (":" + ",".join(map(str, sorted(chosen))) if chosen else "")],

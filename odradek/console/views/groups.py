@@ -5,11 +5,12 @@ offsets: control records and aborted records are in it. A partition without a co
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from odradek.client.admin import GroupDescription, StreamsGroupDescription
 from odradek.client.admin.record_times import RecordTimeAdmin
+from odradek.client.cluster.list_offsets import LATEST_TIMESTAMP
 from odradek.client.errors import AdminError
 from odradek.client.types import TopicPartition
 from odradek.protocol.common.wall_clock import clock_ms
@@ -61,8 +62,8 @@ async def details(context: Context, arguments: ViewArguments) -> Json:
             return None
         group = await described_as(context, name, types[name])
         positions = await positions_of(context, group)
-        known = [position.lag for position in positions if position.lag is not None]
-        return {"members": len(group.members), "lag": str(sum(known)) if known else None, "topics": _topics(group)}
+        lag = lag_of(positions)
+        return {"members": len(group.members), "lag": None if lag is None else str(lag), "topics": _topics(group)}
 
     return dict(zip(names, await asyncio.gather(*map(of, names)), strict=True))
 
@@ -78,7 +79,7 @@ async def group(context: Context, arguments: ViewArguments) -> Json:
     positions = await positions_of(context, found)
     seconds = await seconds_behind(context, positions)
     owners = {partition: number for number, member in enumerate(found.members) for partition in member.assignment}
-    known = [position.lag for position in positions if position.lag is not None]
+    lag = lag_of(positions)
     return {
         "name": name,
         "type": found.group_type.lower(),
@@ -88,7 +89,7 @@ async def group(context: Context, arguments: ViewArguments) -> Json:
         "coordinator": found.coordinator,
         "groupEpoch": found.group_epoch,
         "targetEpoch": found.target_assignment_epoch,
-        "lag": str(sum(known)) if known else None,
+        "lag": None if lag is None else str(lag),
         "memberCount": len(found.members),
         "members": [
             {
@@ -156,6 +157,12 @@ async def positions_of(context: Context, found: GroupDescription) -> list[Positi
     return positions
 
 
+def lag_of(positions: Iterable[Position]) -> int | None:
+    """The sum of the known lags; None if none is known."""
+    known = [position.lag for position in positions if position.lag is not None]
+    return sum(known) if known else None
+
+
 async def _committed(
     context: Context, found: GroupDescription
 ) -> tuple[dict[TopicPartition, int], Mapping[TopicPartition, int | None]]:
@@ -178,7 +185,7 @@ async def _ends(context: Context, partitions: list[TopicPartition]) -> dict[Topi
         topics = error.results
     available = {TopicPartition(name, number) for name, topic in topics.items() for number in topic.available}
     with_leader = [partition for partition in partitions if partition in available]
-    found = await context.admin.list_offsets(dict.fromkeys(with_leader, -1))
+    found = await context.admin.list_offsets(dict.fromkeys(with_leader, LATEST_TIMESTAMP))
     return {partition: offset.offset for partition, offset in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""The lag of groups over the last hour, sampled once a minute while somebody looks.
+"""The lag of groups over the last hour, sampled once a minute while a session has a group open.
 
 Owns: a ring of samples for each group. Invariants: at most MOST_GROUPS groups with SAMPLES samples each, so memory is
 fixed; without a session nothing is sampled. Works with any Kafka, because it asks as the group view does.
@@ -18,7 +18,7 @@ from odradek.protocol.errors import KafkaError
 
 from ..arguments import ViewArguments
 from ..context import Context, Json
-from .groups import described, described_as, positions_of, seconds_behind, types_of_groups
+from .groups import described, described_as, lag_of, positions_of, seconds_behind, types_of_groups
 
 logger = logging.getLogger(__name__)
 
@@ -101,10 +101,10 @@ async def sample(context: Context, history: Rings) -> None:
 async def sample_one(context: Context, history: Rings, group: GroupDescription) -> None:
     """Takes one sample of a group. Raises KafkaError."""
     positions = await positions_of(context, group)
-    known = [position.lag for position in positions if position.lag is not None]
-    if known:
+    lag = lag_of(positions)
+    if lag is not None:
         seconds = await seconds_behind(context, positions, TIMED_PARTITIONS)
-        history.add(group.group_id, sum(known), max(seconds.values(), default=None))
+        history.add(group.group_id, lag, max(seconds.values(), default=None))
 
 
 async def keep_sampling(context: Context, history: Rings) -> None:

@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from odradek.client.admin import Admin
 from odradek.client.cluster.cluster import Cluster
+from odradek.client.cluster.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from odradek.client.types import TopicPartition
 
+from ..arguments import ViewArguments
 from ..errors import BadArgument
 from .reading import Bounds, Looked, LookReader
 
@@ -19,7 +21,6 @@ MOST_PARTITIONS = 200
 """The partitions of one look. A larger topic is looked at in its first partitions that have records."""
 MOST_TAILED = 10_000
 """The partitions of a tail: one Fetch asks for all that a broker leads."""
-EARLIEST, LATEST = -2, -1
 
 
 class LookPlace(NamedTuple):
@@ -35,11 +36,25 @@ async def bounds_of(admin: Admin, topic: str, numbers: Collection[int]) -> dict[
     """Start, end and last stable offset of partitions. Raises KafkaError."""
     partitions = [TopicPartition(topic, number) for number in numbers]
     starts, ends, stable = await asyncio.gather(
-        admin.list_offsets(dict.fromkeys(partitions, EARLIEST)),
-        admin.list_offsets(dict.fromkeys(partitions, LATEST)),
-        admin.list_offsets(dict.fromkeys(partitions, LATEST), isolation_level="read_committed"),
+        admin.list_offsets(dict.fromkeys(partitions, EARLIEST_TIMESTAMP)),
+        admin.list_offsets(dict.fromkeys(partitions, LATEST_TIMESTAMP)),
+        admin.list_offsets(dict.fromkeys(partitions, LATEST_TIMESTAMP), isolation_level="read_committed"),
     )
     return {p.partition: Bounds(starts[p].offset, ends[p].offset, stable[p].offset) for p in partitions}
+
+
+async def offsets_in(admin: Admin, partitions: Collection[TopicPartition]) -> int:
+    """The number of offsets from start to end in all of these partitions. Raises KafkaError."""
+    starts, ends = await asyncio.gather(
+        admin.list_offsets(dict.fromkeys(partitions, EARLIEST_TIMESTAMP)),
+        admin.list_offsets(dict.fromkeys(partitions, LATEST_TIMESTAMP)),
+    )
+    return sum(at.offset for at in ends.values()) - sum(at.offset for at in starts.values())
+
+
+def partition_in(arguments: ViewArguments) -> TopicPartition:
+    """The partition that ``topic`` and ``partition`` name. Raises BadArgument."""
+    return TopicPartition(arguments.text("topic"), arguments.number("partition", None, 0, 2**31 - 1))
 
 
 async def place_of(

@@ -10,6 +10,7 @@ from ..arguments import ViewArguments
 from ..context import Context, Json
 from ..errors import BadArgument
 from .command_text import command
+from .places import offsets_in
 from .plan import ActionPlan, carried_out
 from .topics import sizes_of
 
@@ -136,9 +137,7 @@ async def delete(context: Context, arguments: ViewArguments) -> Json:
     partitions = [
         TopicPartition(name, number) for number in (await context.cluster.topic(name, timeout_ms=0)).available
     ]
-    starts = await context.admin.list_offsets(dict.fromkeys(partitions, -2))
-    ends = await context.admin.list_offsets(dict.fromkeys(partitions, -1))
-    count = sum(at.offset for at in ends.values()) - sum(at.offset for at in starts.values())
+    count = await offsets_in(context.admin, partitions)
     sizes = await sizes_of(context, [name])
     size = "" if sizes is None else f", {sum(sizes.get(name, {}).values())} bytes on each replica"
     found = await readers_of(context, name)

@@ -8,14 +8,12 @@ import asyncio
 from collections.abc import Collection, Sequence
 
 from odradek.client.cluster.metadata import TopicMetadata
-from odradek.client.errors import broker_error
 from odradek.client.types import TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 from ..arguments import ViewArguments
 from ..context import Context, Json
-from .places import bounds_of
+from .places import bounds_of, offsets_in
 
 ROWS_AT_ONCE = 50
 PARTITIONS_AT_ONCE = 200
@@ -67,35 +65,26 @@ async def _offsets_in_all(context: Context, name: str) -> str | None:
         topic = await context.cluster.topic(name, timeout_ms=0)
         if len(topic.available) < len(topic.partitions):
             return None
-        partitions = [TopicPartition(name, number) for number in topic.partitions]
-        starts = await context.admin.list_offsets(dict.fromkeys(partitions, -2))
-        ends = await context.admin.list_offsets(dict.fromkeys(partitions, -1))
+        return str(await offsets_in(context.admin, [TopicPartition(name, number) for number in topic.partitions]))
     except KafkaError:
         return None
-    return str(sum(at.offset for at in ends.values()) - sum(at.offset for at in starts.values()))
 
 
 async def sizes_of(context: Context, names: Collection[str]) -> dict[str, dict[int, int]] | None:
     """Topic -> partition -> bytes of the largest replica. None if this user may not ask (DESCRIBE of the cluster)."""
-    sizes: dict[str, dict[int, int]] = {}
-    numbers = {name: await _numbers_of(context, name) for name in names}
-    topic_of = DescribeLogDirsRequest.DescribableLogDirTopic
-    request = DescribeLogDirsRequest([topic_of(name, parts) for name, parts in numbers.items() if parts])
-
-    async def ask(node_id: int) -> DescribeLogDirsResponse:
-        return await (await context.cluster.connection(node_id)).call(request, DescribeLogDirsResponse)
-
-    for answer in await asyncio.gather(*map(ask, sorted(context.cluster.metadata.brokers))):
-        if answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+    partitions = [TopicPartition(name, number) for name in names for number in await _numbers_of(context, name)]
+    try:
+        described = await context.admin.describe_log_dirs(sorted(context.cluster.metadata.brokers), partitions)
+    except KafkaError as error:
+        if error.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             return None
-        if answer.error_code:
-            raise broker_error(answer.error_code, "DescribeLogDirs")
-        for result in answer.results:
-            for topic in result.topics:
-                known = sizes.setdefault(topic.name, {})
-                for part in topic.partitions:
-                    if not part.is_future_key:
-                        known[part.partition_index] = max(known.get(part.partition_index, 0), part.partition_size)
+        raise
+    sizes: dict[str, dict[int, int]] = {}
+    for directory in (directory for of_broker in described.values() for directory in of_broker):
+        for (topic, number), replica in directory.replicas.items():
+            if not replica.is_future:
+                known = sizes.setdefault(topic, {})
+                known[number] = max(known.get(number, 0), replica.size)
     return sizes
 
 

@@ -1,10 +1,10 @@
 """Transactional ids, and the producers of a partition."""
 
-from odradek.client.types import TopicPartition
 from odradek.protocol.common.wall_clock import clock_ms
 
 from ..arguments import ViewArguments
 from ..context import Context, Json
+from .places import partition_in
 
 ROWS_AT_ONCE = 50
 
@@ -43,7 +43,7 @@ async def details(context: Context, arguments: ViewArguments) -> Json:
 
 async def producers(context: Context, arguments: ViewArguments) -> Json:
     """The producers that a partition's leader knows."""
-    partition = TopicPartition(arguments.text("topic"), arguments.number("partition", None, 0, 2**31 - 1))
+    partition = partition_in(arguments)
     found = (await context.admin.describe_producers([partition]))[partition]
     return [
         {
