@@ -189,8 +189,10 @@ class Tab:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def scheme(self, name: str) -> None:
-        """Prefers ``light`` or ``dark``."""
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+        """Prefers ``light`` or ``dark``. Colours change at once: a transition would show those in between."""
+        preferred = {"prefers-color-scheme": name, "prefers-reduced-motion": "reduce"}
+        features = [{"name": feature, "value": value} for feature, value in preferred.items()]
+        self.call("Emulation.setEmulatedMedia", features=features)
 
     def zone(self, name: str) -> None:
         """Sets the browser's time zone."""
