@@ -35,4 +35,4 @@ def test_its_tests_pass(project: Path, tmp_path: Path) -> None:
         command, cwd=project, capture_output=True, text=True, check=False, env={"PYTHONDONTWRITEBYTECODE": "1"}
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{2 if 'faststream' in project.name else 3} passed" in done.stdout
+    assert "3 passed" in done.stdout

@@ -174,9 +174,9 @@ def _notes(
 def _config_options(order: "ImportOrder", topics: Sequence[str], given_configs: Sequence[str]) -> list[str]:
     """The options of `odradek storage add-topics` for the configs: those in the state, then the given ones."""
     known = {topic: order.state.topics[topic].configs for topic in topics if topic in order.state.topics}
-    options = [part for topic, configs in known.items() if configs is not None for part in ("--exact", topic)]
+    options = [part for topic, configs in known.items() if configs is not None for part in ("--restored", topic)]
     for topic, configs in known.items():
-        options += [part for key, value in (configs or {}).items() for part in ("--config", f"{topic}:{key}={value}")]
+        options += [part for key, value in (configs or {}).items() for part in ("--kept", f"{topic}:{key}={value}")]
     return [*options, *(part for text in given_configs for part in ("--config", text))]
 
 

@@ -8,7 +8,12 @@ import pyarrow.parquet as parquet
 import pytest
 
 from odradek.pipeline.directories.metadata_reader import read_cluster_metadata
-from odradek.pipeline.directories.state_tables import STATE_DIRECTORY, UNCOMMITTED_SCHEMA
+from odradek.pipeline.directories.state_tables import (
+    STATE_DIRECTORY,
+    TOPICS_FILE,
+    TOPICS_SCHEMA,
+    UNCOMMITTED_SCHEMA,
+)
 from odradek.pipeline.export.command import export
 from odradek.pipeline.importing.command import import_topics
 from odradek.pipeline.importing.partition_files import WrittenPartition
@@ -113,6 +118,20 @@ def test_groups_and_configs_and_ids_come_back(tmp_path: Path, capsys: pytest.Cap
     capsys.readouterr()
     assert import_topics([str(first), "--into", str(after), "--cluster-id", "B" * 22]) == 1
     assert f"--cluster-id {'B' * 22}: {after} is formatted with {'A' * 22}" in capsys.readouterr().err
+
+
+def test_configs_of_an_older_kafka_come_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kafka 3.9 allowed segment.bytes=3000; 4.4 refuses it, and so does the option --config."""
+    first = exported(history_directory(tmp_path / "before", 3), tmp_path / "first")
+    topics = first / STATE_DIRECTORY / TOPICS_FILE
+    kept = {"segment.bytes": "3000", "a.key.of.another.kafka": "yes"}
+    [known] = parquet.read_table(topics).to_pylist()
+    parquet.write_table(pa.Table.from_pylist([{**known, "configs": list(kept.items())}], TOPICS_SCHEMA), topics)
+    refused = [str(first), "--into", str(tmp_path / "refused"), "--config", "t:segment.bytes=3000"]
+    assert import_topics(refused) == 1
+    assert "segment.bytes=3000: Invalid value 3000" in capsys.readouterr().err
+    after = imported(first, tmp_path / "after", "--config", "t:retention.ms=-1")
+    assert read_cluster_metadata(after).topic_configs["t"] == {**kept, "retention.ms": "-1"}
 
 
 def test_an_existing_offsets_topic_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

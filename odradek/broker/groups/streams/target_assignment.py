@@ -37,7 +37,8 @@ logger = logging.getLogger(__name__)
 Status = StreamsGroupHeartbeatResponse.Status
 STEPS_A_TURN = 2
 LOST_AFTER_MS = 10_000
-"""A computation that has not begun after this time is requested again: the effects that requested it were dropped."""
+"""A computation that has not begun so long after it was due is requested again: the effects that requested it were
+dropped."""
 
 
 class MemberTarget(NamedTuple):
@@ -64,7 +65,10 @@ def begin_delay(groups: StreamsGroups, group: StreamsGroup, effects: GroupEffect
 
 
 def _is_waiting(groups: StreamsGroups, group_id: str, now_ms: int) -> bool:
-    return now_ms < groups.delayed.get(group_id, 0)
+    """Whether the delay's event, which computes the assignment, is still to come. It is not waited for much longer than
+    the delay: the effects that set its timer may have been dropped."""
+    over_ms = groups.delayed.get(group_id)
+    return over_ms is not None and now_ms < over_ms + LOST_AFTER_MS
 
 
 def update_target_assignment(

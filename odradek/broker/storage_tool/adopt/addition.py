@@ -65,7 +65,7 @@ def add_topics(
             raise AdoptionRefusedError([f"the metadata in {path} already has topic {', '.join(known)}"])
         highest = found.highest_producer_id
         next_producer_id = highest + 1 if highest >= service.image.next_producer_id else 0
-        internal = {name: found for name, found in internal_configs(config).items() if name not in wishes.exact_configs}
+        internal = {name: found for name, found in internal_configs(config).items() if name not in wishes.kept_configs}
         seed_metadata(service, config, partial(adoption_records, plan, internal, next_producer_id), now_ms)
     finally:
         directories.abort()

@@ -33,8 +33,14 @@ class AdditionOptions:
     configs: tuple[str, ...] = repeated(
         "--config", metavar="TOPIC:KEY=VALUE", help="A topic's configuration; may be repeated."
     )
-    exact: tuple[str, ...] = repeated(
-        "--exact", metavar="TOPIC", hidden=True, help="Topics whose configurations are all given, for an import."
+    restored: tuple[str, ...] = repeated(
+        "--restored", metavar="TOPIC", hidden=True, help="Topics that get no configuration but the given ones."
+    )
+    kept: tuple[str, ...] = repeated(
+        "--kept",
+        metavar="TOPIC:KEY=VALUE",
+        hidden=True,
+        help="A configuration that a restored topic had. It is not checked: the broker ignores a bad one, and says so.",
     )
     internal: bool = flag("--internal", hidden=True, help="Internal topics may be among them, for an import.")
     node_id: int | None = option(
@@ -65,8 +71,12 @@ def command(options: AdditionOptions) -> int:
             addition.check_configs(given, server_config.ServerConfig.load(None, [], os.environ))
             return 0
         now_ms = clock_ms()
+        kept = topic_configs(options.kept)
         wishes = plan.AdoptionWishes(
-            options.node_id, options.cluster_id, configs=given, exact_configs=frozenset(options.exact)
+            options.node_id,
+            options.cluster_id,
+            configs=given,
+            kept_configs={name: kept.get(name, {}) for name in options.restored},
         )
         added = addition.add_topics(
             path,

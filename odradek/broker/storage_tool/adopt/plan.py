@@ -48,8 +48,9 @@ class AdoptionWishes:
     set_metadata_aside: bool = False
     adopt_strays: bool = False
     configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    exact_configs: frozenset[str] = frozenset()
-    """The topics of which ``configs`` has all configs, so that none is made up."""
+    kept_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The configs that restored topics had, possibly with values that no request could set today. Such a topic has
+    these and those of ``configs``, and no others."""
     partition_counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -295,9 +296,7 @@ def _topic(
             )
             for index, (number, partition) in sorted(found.items())
         },
-        configs=wishes.configs.get(name)
-        if name in internal_topics or name in wishes.exact_configs
-        else {**KEPT_FOR_EVER, **wishes.configs.get(name, {})},
+        configs=_configs(name, wishes, internal_topics),
     )
     if topic.missing and name not in HASHED_TOPICS:
         remarks.append(
@@ -305,6 +304,14 @@ def _topic(
             "directories; it has no leader"
         )
     return topic
+
+
+def _configs(name: str, wishes: AdoptionWishes, internal_topics: frozenset[str]) -> Mapping[str, str] | None:
+    """The configs of a topic; None for an internal topic of which nothing is known."""
+    given = wishes.configs.get(name)
+    if name in wishes.kept_configs:
+        return {**wishes.kept_configs[name], **(given or {})}
+    return given if name in internal_topics else {**KEPT_FOR_EVER, **(given or {})}
 
 
 def _partition_count(
