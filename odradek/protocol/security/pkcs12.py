@@ -4,12 +4,13 @@ Owns: what of a store is used. Never does: writing one. Source: RFC 7292; how Ja
 ``sun.security.validator.TrustStoreUtil``.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..common.lazy_imports import lazy_imports
 from .store_error import StoreError
 
-with lazy_imports:
+with suppress(ImportError), lazy_imports:  # key stores in PEM and JKS do without it
     import cryptography
 
 MISSING = "PKCS#12 stores are read by the package cryptography, which is not installed: pip install cryptography"
