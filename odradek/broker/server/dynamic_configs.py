@@ -78,11 +78,10 @@ class DynamicConfigs:
 
         Logs the keys that were set or changed without effect here, as a start does for those of the file.
         """
-        before = self.current.originals
-        self.current = config = config_under(image, self.static, self._node_id)
-        changed = {key for key, text in config.originals.items() if before.get(key) != text}
-        if unused := sorted(changed & set(config.keys_without_effect())):
-            logger.info("these dynamic configs of Apache Kafka have no effect in this broker: %s", ", ".join(unused))
+        before, config = self.current, config_under(image, self.static, self._node_id)
+        if config is not before:
+            self._log_unused(before, config)
+        self.current = config
         entries = (config["max.connections.per.ip.overrides"] or "").split(",")
         overrides = dict(entry.rsplit(":", 1) for entry in entries if entry)
         listeners = [*config.listeners, *config.controller_listeners]
@@ -98,6 +97,13 @@ class DynamicConfigs:
             max_connections_per_ip=config.get_int("max.connections.per.ip"),
             max_connections_per_ip_overrides={host.strip(): int(limit) for host, limit in overrides.items()},
         )
+
+    def _log_unused(self, before: ServerConfig, config: ServerConfig) -> None:
+        """Logs the changed keys that have no effect here."""
+        had = before.originals
+        changed = {key for key, text in config.originals.items() if had.get(key) != text}
+        if unused := sorted(changed & set(config.keys_without_effect())):
+            logger.info("these dynamic configs of Apache Kafka have no effect in this broker: %s", ", ".join(unused))
 
     @property
     def _protected_listener(self) -> str | None:

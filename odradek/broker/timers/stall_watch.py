@@ -1,8 +1,8 @@
 """Watches the event loop from a thread, and logs what blocked it.
 
-Owns: one thread while the broker serves. Never does: deciding about the consequences (see :mod:`.patience`). It costs
-two wake-ups a second, and one attribute assignment for each request, in :class:`..dispatch.dispatch.Dispatcher`. The
-words are in :mod:`.stall_report`.
+Owns: one thread, from the first tick after the start: a broker for one test does not wait for it. Never does: deciding
+about the consequences (see :mod:`.patience`). It costs two wake-ups a second, and one attribute assignment for each
+request, in :class:`..dispatch.dispatch.Dispatcher`. The words are in :mod:`.stall_report`.
 """
 
 import logging
@@ -30,6 +30,7 @@ class StallWatch:
 
     def __init__(self) -> None:
         self._end = threading.Event()
+        self._watches = False
         self._thread: threading.Thread | None = None
         self._loop_thread = 0
         self._loop_runs_in: CodeType | None = None
@@ -57,11 +58,11 @@ class StallWatch:
         self._loop_thread = threading.get_ident()
         self._loop_runs_in = runner_of(sys._getframe())
         self._turn_s, self._cpu_s, self._suspended_ms = time.monotonic(), time.thread_time(), suspended_ms
-        self._thread = threading.Thread(target=self._watch, name="odradek-stalls", daemon=True)
-        self._thread.start()
+        self._watches = True
 
     def stop(self) -> None:
         """Ends the watch, if it has started."""
+        self._watches = False
         self._end.set()
         if self._thread is not None:
             self._thread.join()
@@ -69,8 +70,11 @@ class StallWatch:
 
     def note_turn(self, _: int, suspended_ms: int) -> None:
         """Notes a turn of the event loop. ``suspended_ms``: the total time of suspensions, from any starting point."""
-        if self._thread is None:
+        if not self._watches:
             return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="odradek-stalls", daemon=True)
+            self._thread.start()
         now_s, cpu_s = time.monotonic(), time.thread_time()
         slept_ms = max(0, suspended_ms - self._suspended_ms)
         # Between two turns the loop may sleep for a tick, which is not part of a stall.

@@ -26,6 +26,7 @@ from odradek.broker.dispatch.served import Handler
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.commands import loop_factory
 from odradek.broker.server.surroundings import FixedSettings, Surroundings
+from odradek.broker.timers.work import KindOfWork
 
 from ..faults.faults import Faults
 from ..inspection import Inspection
@@ -40,6 +41,7 @@ from .former_groups import FormerGroups
 from .upkeep import apply_retention, compact
 
 HOST = "127.0.0.1"
+REMOVAL = KindOfWork("removal", "removes the data of a broker that was reset")
 
 
 class InProcessBroker(Inspection):
@@ -197,13 +199,13 @@ class InProcessBroker(Inspection):
                 self._port = 0
             running = self._running
             if running is None:
-                self._forget_data()
+                self._forget_data(_remove_all)
                 self.start()
                 return
             running.resume(lambda server: server.broker.connections.abort_all())
             self._running = None
             with no_fork():
-                running.exchange(lambda: self._server(self._config()), self._remember_groups, self._forget_data)
+                running.exchange(lambda: self._server(self._config()), self._remember_groups, self._forget_data_soon)
                 self._keep_ports(running.server)
             self._running = running
 
@@ -303,13 +305,15 @@ class InProcessBroker(Inspection):
     def _remember_groups(self, server: BrokerServer) -> None:
         self._former_groups.remember(server.broker.group_coordinator)
 
-    def _forget_data(self) -> None:
-        """Moves the data aside and removes it on a thread: a disk may take 30 ms for it, and the next broker need not
-        wait."""
+    def _forget_data_soon(self) -> None:
+        """Moves the data aside; a thread of the loop's pool removes it. A disk may take 30 ms for that, and the next
+        broker need not wait."""
+        self._forget_data(partial(REMOVAL.on_thread, _remove_all))
+
+    def _forget_data(self, remove: Callable[[Path], object]) -> None:
+        """Moves the data aside, and calls ``remove`` with its new place."""
         with contextlib.suppress(FileNotFoundError):
-            aside = self.log_dir.rename(self.log_dir.with_name(f"removed-{os.urandom(8).hex()}"))
-            remove = partial(shutil.rmtree, aside, ignore_errors=True)
-            threading.Thread(target=remove, name="odradek-removal").start()
+            remove(self.log_dir.rename(self.log_dir.with_name(f"removed-{os.urandom(8).hex()}")))
         self._clock.reset()
 
     def _end(self, how: HowToEnd) -> None:
@@ -338,6 +342,10 @@ class InProcessBroker(Inspection):
 
 def _nothing() -> None:
     """Does nothing: a directory given by the caller is not removed."""
+
+
+def _remove_all(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _remove_tree(directory: str, owner: int) -> None:

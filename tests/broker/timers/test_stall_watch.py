@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from odradek.protocol.messages.groups import ListGroupsRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.structure import Message
 from odradek.testing.broker.in_process import InProcessBroker
+from support.eventually import eventually_in_loop
 
 DISPATCH = StackFrame("/x/broker/dispatch/dispatch.py", 170, "Dispatcher.dispatch")
 TURN = StackFrame("/x/broker/timers/slices.py", 150, "Slices._turn")
@@ -74,6 +76,10 @@ def hold_up(seconds: float) -> None:
     time.sleep(seconds)
 
 
+def is_watched() -> bool:
+    return any(thread.name == "odradek-stalls" for thread in threading.enumerate())
+
+
 async def ask(broker: InProcessBroker, request: Message) -> None:
     reader, writer = await asyncio.open_connection(broker.host, broker.port)
     writer.write(encode_request(request, 0, 1, "slow"))
@@ -106,6 +112,7 @@ async def test_a_request_that_holds_the_loop_up_is_named(
     request = ApiVersionsRequest() if where == "lane" else ListGroupsRequest()
     try:
         with InProcessBroker(tmp_path) as broker:
+            await eventually_in_loop("the watch runs", is_watched)
             await ask(broker, request)
             line = await handler.lines.get()
     finally:
