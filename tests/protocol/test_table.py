@@ -9,7 +9,7 @@ from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.apis.table import FOREVER, NO_VERSIONS, VersionRange, message, messages, snake_case
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generate.__main__ import DIRECTORY, generated
-from odradek.protocol.generate.notes import FIELD_NOTES
+from odradek.protocol.generate.classes import FIELD_NOTES
 from odradek.protocol.messages import FAMILIES, message_class
 
 

@@ -17,6 +17,7 @@ from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TO
 from ..config.server_config import ServerConfig
 from ..coordinator.coordinator import Coordinator
 from ..coordinator.partition_log import ACKS_ALL, ACKS_LEADER, PartitionLog
+from ..coordinator.partitioning import partition_count
 from ..groups.coordinator import GroupCoordinator
 from ..groups.coordinator_settings import group_settings
 from ..groups.modern.topics import GroupTopics
@@ -28,8 +29,8 @@ from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from ..timers.slices import Slices
 from ..timers.timers import Timers
+from ..transactions.config import TransactionCoordinatorConfig
 from ..transactions.coordinator import TransactionCoordinator
-from ..transactions.coordinator_settings import transaction_settings
 from ..transactions.marker_writer import MarkerWriter
 from .random_ids import random_uuid_text
 from .share_state import ShareStateParts
@@ -282,3 +283,22 @@ def _peers(
         lambda: metadata.image,
         security,
     )
+
+
+def transaction_settings(config: ServerConfig, image: MetadataImage) -> TransactionCoordinatorConfig:
+    """The configuration of the transaction coordinator. ``image`` has the partition count of an existing topic."""
+    settings: dict[str, Any] = {
+        "transaction_max_timeout_ms": config.get_int("transaction.max.timeout.ms"),
+        "transactional_id_expiration_ms": config.get_int("transactional.id.expiration.ms"),
+        "transaction_abort_timed_out_transaction_cleanup_interval_ms": config.get_int(
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+        ),
+        "transaction_remove_expired_transaction_cleanup_interval_ms": config.get_int(
+            "transaction.remove.expired.transaction.cleanup.interval.ms"
+        ),
+        "request_timeout_ms": config.get_int("request.timeout.ms"),
+        "transaction_state_log_num_partitions": partition_count(
+            image, TRANSACTION_STATE_TOPIC, config.get_int("transaction.state.log.num.partitions")
+        ),
+    }
+    return TransactionCoordinatorConfig(**settings)

@@ -157,7 +157,6 @@ MODULES = (
     "odradek.broker.share_partitions.window",
     "odradek.broker.share_state.config",
     "odradek.broker.share_state.persister",
-    "odradek.broker.share_state.redundant",
     "odradek.broker.telemetry.otlp",
     "odradek.broker.telemetry.subscriptions",
     "odradek.protocol.codec.count",

@@ -23,7 +23,6 @@ from odradek.protocol.internal_records.share_state_records import (
 from ..coordinator.effects import SetTimer
 from .config import ShareCoordinatorConfig
 from .effects import COLD_SNAPSHOTS_KEY, PRUNE_KEY, ColdSnapshotsDue, PruneDue, ShareStateEffects
-from .redundant import SnapshotOffsets
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +33,34 @@ FOUND_A_PORTION = 100
 BATCHES_A_PORTION = 2_000
 """A portion writes no further snapshot after this many state batches: 40 KB of records."""
 NAMES_SHOWN = 5
+
+
+class SnapshotOffsets:
+    """The offsets of the last snapshots of the share partitions, in order. All records below the first of them can be
+    deleted. Source: ``ShareCoordinatorOffsetsManager``."""
+
+    __slots__ = ("_alone", "_offsets")
+
+    def __init__(self) -> None:
+        self._offsets: dict[SharePartitionKey, int] = {}
+        """In the order of the offsets: the log grows at its end, so the last written key moves to the end."""
+        self._alone = 0
+        """The offset of a tombstone that left no other state."""
+
+    def written(self, key: SharePartitionKey, offset: int) -> None:
+        """Notes a snapshot."""
+        self._offsets.pop(key, None)
+        self._offsets[key] = offset
+
+    def deleted(self, key: SharePartitionKey, offset: int) -> None:
+        """Notes a tombstone."""
+        self._offsets.pop(key, None)
+        self._alone = offset
+
+    @property
+    def needed_from(self) -> int:
+        """The first offset that is needed. 0: none may be deleted."""
+        return next(iter(self._offsets.values()), self._alone)
 
 
 class ShareStateCore:

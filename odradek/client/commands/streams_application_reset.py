@@ -23,7 +23,7 @@ from .groups.csv import parse_plan
 from .groups.reset_target import parse_datetime, parse_duration_ms
 from .kafka_command import KafkaCommand
 from .running import CommandError, main, run, timeout_option
-from .streams_topics import is_internal
+from .streams_groups.internal_topics import is_internal
 
 with lazy_imports:
     from odradek.protocol import errors as protocol_errors

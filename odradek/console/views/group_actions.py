@@ -7,10 +7,9 @@ from odradek.client.types import OffsetAndMetadata, TopicPartition
 from ..arguments import ViewArguments
 from ..context import Context, Json
 from ..errors import BadArgument, ConsoleError
-from .command_text import command
 from .groups import SHARE, STREAMS, described, positions_of
 from .places import bounds_of
-from .plan import ActionPlan, carried_out
+from .plan import ActionPlan, carried_out, command
 
 SHOWN_PARTITIONS = 100
 KINDS = ("earliest", "latest", "offset", "time", "shift")

@@ -6,8 +6,7 @@ from odradek.client.types import Header
 from ..arguments import ViewArguments
 from ..context import CLIENT_ID, Context, Json
 from ..errors import BadArgument
-from .command_text import command, piped
-from .plan import ActionPlan, carried_out
+from .plan import ActionPlan, carried_out, command, piped
 
 MOST_HEADERS = 100
 MOST_BYTES = 8 << 20

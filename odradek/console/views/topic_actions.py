@@ -9,9 +9,8 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from ..arguments import ViewArguments
 from ..context import Context, Json
 from ..errors import BadArgument
-from .command_text import command
 from .places import offsets_in
-from .plan import ActionPlan, carried_out
+from .plan import ActionPlan, carried_out, command
 from .topics import sizes_of
 
 MOST_CONFIGS = 100

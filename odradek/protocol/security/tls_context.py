@@ -10,16 +10,28 @@ one before Python 3.15 (:func:`_set_suites`).
 """
 
 import contextlib
+import os
+import re
+import shutil
 import ssl
-from collections.abc import Callable, Mapping
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from . import key_stores, pem
-from .cipher_suites import TLS_1_3_SUITES, openssl_name
 from .key_stores import KeyEntry
-from .secret_files import secret_file
 from .store_error import StoreError
+
+TLS_1_3_SUITES = ("TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256")
+"""The suites of TLS 1.3 that OpenSSL enables, in its order of preference. Both libraries name them alike."""
+
+_NAME = re.compile(
+    r"TLS_((?:EC)?DHE_(?:ECDSA|RSA)|RSA)_WITH_"
+    r"(?:AES_(128|256)_(GCM|CBC|CCM|CCM_8)(?:_SHA(256|384)?)?|(CHACHA20_POLY1305)_SHA256)"
+)
 
 KEYSTORE_LOCATION, TRUSTSTORE_LOCATION = "ssl.keystore.location", "ssl.truststore.location"
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -312,3 +324,47 @@ def _trust(context: ssl.SSLContext, settings: TlsSettings, purpose: ssl.Purpose)
             inline = settings.get("ssl.truststore.certificates") is not None
             key = "ssl.truststore.certificates" if inline else TRUSTSTORE_LOCATION
             raise TlsSettingsError(f"{settings.name(key)}: OpenSSL refuses certificate {number} ({reason})") from None
+
+
+def openssl_name(iana: str) -> str | None:
+    """OpenSSL's name of a suite of TLS 1.2, such as ECDHE-RSA-AES128-GCM-SHA256, for the name of IANA, which Java and
+    Kafka's configs use; None for one that is not known. Source: the register of TLS cipher suites; ciphers(1)."""
+    match = _NAME.fullmatch(iana)
+    if match is None:
+        return None
+    exchange, bits, mode, digest, chacha = match.groups()
+    parts = [] if exchange == "RSA" else [exchange.replace("_", "-")]
+    if chacha:
+        return "-".join([*parts, "CHACHA20-POLY1305"])
+    parts.append(f"AES{bits}")
+    if mode.startswith("CCM"):
+        return "-".join([*parts, mode.replace("_", "")])
+    if mode == "GCM":
+        parts.append("GCM")
+    return "-".join([*parts, f"SHA{digest or ''}"])
+
+
+@contextlib.contextmanager
+def secret_file(content: bytes) -> Iterator[str]:
+    """The path of a file with this content, valid inside the block: ``ssl`` can load keys only from paths.
+
+    On Linux the file is in memory (memfd_create). On other systems, such as macOS, it is in a directory that only this
+    user can read, and is removed as soon as the library has read it; the secret may remain in free blocks of the disk.
+    """
+    if sys.platform == "linux" and hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+        descriptor = os.memfd_create("odradek", os.MFD_CLOEXEC)
+        try:
+            with os.fdopen(os.dup(descriptor), "wb") as file:
+                file.write(content)
+            yield f"/proc/self/fd/{descriptor}"
+        finally:
+            os.close(descriptor)
+        return
+    directory = tempfile.mkdtemp()
+    try:
+        path = Path(directory) / "secret"
+        path.touch(mode=0o600)
+        path.write_bytes(content)
+        yield str(path)
+    finally:
+        shutil.rmtree(directory)

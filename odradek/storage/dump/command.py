@@ -19,12 +19,12 @@ from odradek.protocol.common.command_options import arguments, flag, option, rep
 from odradek.protocol.common.lazy_imports import lazy_imports
 
 with lazy_imports:
-    from . import decoders, index_dump, json_printer, log_dump
+    from . import decoders, index_dump, json_documents, log_dump
     from . import printer as dump_printer
 
 if TYPE_CHECKING:
     from .events import DumpFinding, Event
-    from .json_printer import JsonPrinter
+    from .json_documents import JsonPrinter
     from .printer import TextPrinter
 
 EXIT_CORRUPT = 1
@@ -164,7 +164,7 @@ def command(options: DumpOptions) -> int:
 def _printer(as_json: bool, skip_record_metadata: bool, decoder: str | None) -> "TextPrinter | JsonPrinter":
     """The printer of the events."""
     if as_json:
-        return json_printer.JsonPrinter(skip_record_metadata=skip_record_metadata)
+        return json_documents.JsonPrinter(skip_record_metadata=skip_record_metadata)
     return dump_printer.TextPrinter(skip_record_metadata=skip_record_metadata, decoder=decoder)
 
 

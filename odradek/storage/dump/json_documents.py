@@ -1,10 +1,12 @@
-"""Events as JSON: one document for each line, with all data of the file.
+"""Events as JSON: one document for each line, with all data of the file and with findings at their places.
 
-Pure. Messages inside records are fully decoded, with embedded subscriptions and assignments, which Kafka's tool shows
-only in part. Bytes that are not UTF-8 are ``{"base64": "..."}``, as in the other commands.
+Owns: standard output, in the printer. Messages inside records are fully decoded, with embedded subscriptions and
+assignments, which Kafka's tool shows only in part. Bytes that are not UTF-8 are ``{"base64": "..."}``, as in the other
+commands.
 """
 
 import base64
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from odradek.protocol.common.lazy_imports import lazy_imports
 from .decoders import Tombstone, Typed
 from .embedded import data_document
 from .events import BatchLine, ByteRows, DumpFinding, EntryLine, Event, FileStart, RecordLine, Remark
+from .printer import LineWriter
 from .text_lines import codec_name, sequence_of, size_of, timestamp_type
 
 with lazy_imports:
@@ -129,3 +132,25 @@ def _bytes(data: bytes | None) -> Any:
         return data.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode()}
+
+
+class JsonPrinter:
+    """Prints a JSON document a line."""
+
+    def __init__(self, *, skip_record_metadata: bool) -> None:
+        self._out = LineWriter()
+        self._skip_record_metadata = skip_record_metadata
+
+    def print(self, event: Event, path: Path) -> DumpFinding | None:
+        """Prints an event of a file's dump. Returns it if it is a finding."""
+        found = json_document(event, path, skip_record_metadata=self._skip_record_metadata)
+        self._out.write(json.dumps(found, ensure_ascii=False))
+        return event if isinstance(event, DumpFinding) else None
+
+    def flush(self) -> None:
+        """Writes the buffered lines."""
+        self._out.flush()
+
+    def close(self) -> None:
+        """Writes the buffered lines. The findings are among them."""
+        self.flush()

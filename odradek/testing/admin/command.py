@@ -15,8 +15,8 @@ from odradek.broker.server.commands import stop_signals
 from odradek.protocol.errors import KafkaError
 
 from ..fixtures.marked_topic import marked_topic
-from .arguments import TestBrokerArguments
 from .controlled_broker import ControlledBroker
+from .options import TestBrokerArguments
 from .routes import AdminControl
 from .server import AdminServer
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from ..faults.fault import Hold, RequestFault
 from ..faults.faults import Faults
-from .errors import AdminPortError
-from .values import Arguments, Json
+from .values import AdminPortError, Arguments, Json
 
 WHERE = (("topic", str), ("partition", int), ("group", str), ("transactional_id", str), ("client_id", str))
 """The arguments that select the requests a fault applies to, with their types: the same as in :class:`Faults`."""

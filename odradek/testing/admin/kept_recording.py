@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from ..broker.in_process import InProcessBroker
 from ..inspection import TIMEOUT_S
 from ..traffic.recording import MAX_BYTES, Traffic
-from .errors import AdminPortError
-from .values import Arguments, Json
+from .values import AdminPortError, Arguments, Json
 
 if TYPE_CHECKING:
     from ..traffic.exchange import RecordedExchange

@@ -16,10 +16,9 @@ from ..fixtures.marked_topic import marked_topic
 from ..inspection import TIMEOUT_S
 from ..traffic.recording import RecordingFullError
 from .controlled_broker import is_out_of_reach
-from .errors import AdminPortError
 from .kept_faults import KeptFaults
 from .kept_recording import KeptRecording
-from .values import Arguments, Json, by_partition, content, group_as, place_as, record_as, topic_as
+from .values import AdminPortError, Arguments, Json, by_partition, content, group_as, place_as, record_as, topic_as
 
 SPANS = ("days", "hours", "minutes", "seconds", "milliseconds")
 NEED_NO_BROKER = ("/", "/start", "/stop", "/restart", "/kill", "/resume", "/reset", "/disk", "/faults", "/recording")

@@ -18,10 +18,9 @@ from odradek.broker.http.limits import HttpLimits
 from odradek.broker.http.messages import BodyRefusedError, HttpRequest, HttpResponse, HttpService
 from odradek.broker.http.server import HttpServer
 
-from .errors import AdminPortError
 from .kept_recording import Lines
 from .routes import AdminControl, check_running, find, refusal
-from .values import Arguments
+from .values import AdminPortError, Arguments
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..text_or_base64 import bytes_as
-from .errors import AdminPortError
 
 if TYPE_CHECKING:
     from odradek.client.admin.group_descriptions import GroupDescription
@@ -18,6 +17,15 @@ if TYPE_CHECKING:
 
 Json = Any
 """A value that :mod:`json` reads or writes."""
+
+
+class AdminPortError(Exception):
+    """A request that is not served: the HTTP status, and a message for the author of the test."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
 
 
 class Arguments:

@@ -5,8 +5,8 @@ import shlex
 import pytest
 
 from odradek.console.errors import BadArgument
-from odradek.console.views.command_text import command, piped
 from odradek.console.views.lag_history import MOST_GROUPS, SAMPLES, Rings
+from odradek.console.views.plan import command, piped
 from odradek.console.views.record_actions import parsed
 from odradek.console.views.record_walk import FoundRecord
 from odradek.console.views.search import EVERYTHING, needle_of

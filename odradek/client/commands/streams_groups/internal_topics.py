@@ -1,10 +1,12 @@
 """The internal topics of streams groups, and deleting them.
 
-Source: ``StreamsGroupCommand``: retrieveInternalTopics and maybeDeleteInternalTopics.
+Source: ``StreamsGroupCommand``: retrieveInternalTopics and maybeDeleteInternalTopics;
+``StreamsResetter.matchesInternalTopicFormat``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,11 +15,16 @@ import click
 from odradek.protocol.errors import ErrorCode
 
 from ...errors import AdminError
-from ..streams_topics import is_internal
 
 if TYPE_CHECKING:
     from ...admin.streams_group_descriptions import StreamsGroupDescription
     from .admin import StreamsGroupsAdmin
+
+INTERNAL = re.compile(
+    r".*(-changelog|-repartition|-subscription-registration-topic|-subscription-response-topic)"
+    r"|.+-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-topic"
+)
+"""The names of topics that Kafka Streams creates, without the application's id."""
 
 
 def internal_topics_of(group: StreamsGroupDescription) -> list[str]:
@@ -57,3 +64,8 @@ def print_failures(group_id: str, failures: dict[str, str]) -> None:
     """Prints the topics of a group that could not be deleted, on standard error."""
     for topic, reason in failures.items():
         click.echo(f"* Internal topic {topic} of the streams group '{group_id}' was not deleted: {reason}", err=True)
+
+
+def is_internal(topic: str, application_id: str) -> bool:
+    """Whether the application has created the topic, as far as the name says: it begins with the application's id."""
+    return topic.startswith(f"{application_id}-") and INTERNAL.fullmatch(topic) is not None
