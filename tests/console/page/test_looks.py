@@ -180,6 +180,9 @@ def test_what_only_the_broker_knows(open_tab: Callable[[str], Tab], address: str
     tab.wait("[...document.querySelectorAll('ol.times li')].some((it) => it.textContent.includes('generation 1'))")
     tab.go("#/log")
     tab.wait("document.querySelector('.log').textContent.includes('late-readers')")
+    asyncio.run(read_payments(broker, MARKUP))
+    tab.wait("document.querySelector('.log').textContent.includes('<img src=x')")
+    assert tab.run("[window.ran ?? null, document.querySelector('img')]") == [None, None]
     with console_of(broker) as other:
         tab = open_tab(other)
         for view in ("#/connections", "#/log", "#/groups/late-readers"):
@@ -188,10 +191,35 @@ def test_what_only_the_broker_knows(open_tab: Callable[[str], Tab], address: str
         tab.close()
 
 
-async def read_payments(broker: OurBroker) -> None:
-    async with Consumer("payments", bootstrap_servers=broker.bootstrap_servers, group_id="late-readers") as consumer:
+async def read_payments(broker: OurBroker, group: str = "late-readers") -> None:
+    async with Consumer("payments", bootstrap_servers=broker.bootstrap_servers, group_id=group) as consumer:
         while not consumer.assignment():
             await consumer.poll(100)
+
+
+def test_the_lag_of_an_hour_is_a_line(tab: Tab) -> None:
+    """360 samples, of which the seconds of the first hundred are unknown; the lag rises to 7,200 and falls again."""
+    tab.run(
+        """void (window.hour = Array.from({length: 360}, (_, at) => ({time: String(1.7e12 + at * 10000),
+          records: String(at < 180 ? at * 40 : (360 - at) * 40), seconds: at < 100 ? null : at})),
+        window.ask = async () => ({samples: hour}), zone.isUtc = true)"""
+    )
+    settle(tab, "#/topics")
+    tab.run("showLag(current, 'x', main)")
+    tab.wait("main.querySelectorAll('svg.chart').length === 2")
+    half, most = tab.run("[grouped(3600), grouped(7200)]")
+    offsets, seconds = tab.run("[...main.querySelectorAll('svg.chart')].map((it) => it.getAttribute('aria-label'))")
+    assert offsets == f"In offsets: 40 now, at most {most}, 360 samples"
+    assert seconds.endswith("260 samples")
+    points = tab.run("main.querySelector('svg.chart polyline').getAttribute('points').split(' ')")
+    places = [tuple(map(float, point.split(","))) for point in points]
+    across, down = zip(*places, strict=True)
+    assert len(places) == 360
+    assert list(across) == sorted(set(across)), "later samples are further to the right"
+    assert min(down) == down[180], "a higher lag is higher in the picture"
+    assert max(down) == down[0]
+    texts = tab.run("[...main.querySelector('svg.chart').querySelectorAll('text')].map((it) => it.textContent)")
+    assert texts == ["0", half, most, "22:13:20", "23:13:10"]
 
 
 def test_the_page_loads_nothing_but_the_view_that_is_open(tab: Tab) -> None:
