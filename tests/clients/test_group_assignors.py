@@ -235,6 +235,7 @@ def live_through(company: Company) -> None:
     leave(company.crews[-2 * len(first) :])
 
 
+@pytest.mark.nightly
 @pytest.mark.ci
 @pytest.mark.java
 @pytest.mark.timeout(1800)

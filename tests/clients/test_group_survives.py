@@ -148,6 +148,7 @@ def test_groups_survive_leaving_dying_and_a_killed_broker(tmp_path: Path, groups
     all_survive(tmp_path, groups, 4_000, {"group.initial.rebalance.delay.ms": "0"}, lambda client: client.short_session)
 
 
+@pytest.mark.nightly
 @pytest.mark.ci
 @pytest.mark.timeout(1200)
 def test_groups_survive_with_every_setting_at_its_default(tmp_path: Path, groups: list[Group]) -> None:

@@ -204,6 +204,7 @@ async def lag(servers: str) -> int:
     return sum(1 if at is None or at.lag is None else at.lag for found in offsets.values() for at in found.values())
 
 
+@pytest.mark.nightly
 def test_each_coordinator_is_killed_under_load(places: Places, members: ShareMembers) -> None:
     load = Load(places, members)
     load.until_read(load.write(), writing=False)

@@ -35,6 +35,7 @@ def lead(cluster: ThreeBrokers, node_id: int, place: Path) -> None:
     eventually(f"{node_id} coordinates", lambda: cluster.state(OFFSETS_TOPIC)[0] == node_id)
 
 
+@pytest.mark.nightly
 def test_words_are_counted_exactly_once_while_coordinators_are_killed(tmp_path: Path) -> None:
     java_or_skip()
     chance, expected = Random(4711), Counter[str]()

@@ -28,6 +28,7 @@ def read_one(bootstrap: str, topic: str, group: str) -> bytes | None:
         consumer.close()
 
 
+@pytest.mark.nightly
 def test_it_serves_the_host_and_its_neighbours_and_goes_without_a_trace(image: Image) -> None:
     (port,) = free_ports(1)
     variables = {"ODRADEK_IMAGE": image.tag, "ODRADEK_PORT": str(port)}

@@ -87,6 +87,7 @@ def test_a_volume_of_another_user_is_refused_with_the_command_that_mends_it(imag
         assert "uid 4321" in container.log()
 
 
+@pytest.mark.nightly
 def test_a_stop_during_the_start_is_heard(image: Image) -> None:
     with Container(image) as container:
         container.start_unwatched()

@@ -127,6 +127,7 @@ def test_kafka_takes_our_directory_over_and_we_have_it_again(tmp_path: Path, way
     pass_the_door(tmp_path, way, rounds=1)
 
 
+@pytest.mark.nightly
 @pytest.mark.ci
 @pytest.mark.parametrize(
     "dynamic_quorum", [pytest.param(True, id="dynamic"), pytest.param(False, id="static", marks=pytest.mark.nightly)]

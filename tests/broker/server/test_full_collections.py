@@ -47,6 +47,7 @@ def test_short_collections_look_at_objects_again() -> None:
     assert most_visited(0.2) > 100_000
 
 
+@pytest.mark.nightly
 @pytest.mark.ci
 def test_no_collection_is_long_in_a_large_broker(tmp_path: Path) -> None:
     """15,000 partitions, and a topic with 300,000 committed offsets that is deleted."""

@@ -97,6 +97,7 @@ def restart(cluster: SecuredCluster, node_id: int) -> None:
     cluster.wait_until_unfenced(broker)
 
 
+@pytest.mark.nightly
 def test_exceptions_in_a_cluster(tmp_path: Path, injector: Injector, monkeypatch: pytest.MonkeyPatch) -> None:
     files = tls_files(tmp_path)
     with IdentityProvider({"broker": SECRET}, TOKEN_LIFETIME_S) as provider:
