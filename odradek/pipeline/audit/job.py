@@ -74,7 +74,7 @@ def audit_directories(
     for assignment, doubtful in plan.doubtful:
         whole += confirmed(assignment, doubtful)
     if len(directories) > 1:
-        whole += _compared(plan.tasks, result.partitions, engine)
+        whole += _compared(plan.tasks, result, engine)
     whole += _skewed(result.partitions)
     whole += _audited_groups(plan, result, engine, now_ms, at_ms)
     last_path = None if state is None else path_of_last(state, directories, topics, level)
@@ -154,7 +154,7 @@ def _label(portion: Portion) -> str:
     return portion.label
 
 
-def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], engine: str) -> list[Finding]:
+def _compared(tasks: Sequence[AuditTask], result: AuditResult, engine: str) -> list[Finding]:
     """Compares each partition's longest replica with its other replicas.
 
     Replicas are compared only if cluster id and topic id are the same: a topic that was created again has another id.
@@ -163,21 +163,23 @@ def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], en
     replicas: defaultdict[tuple[str, int, str | None, bytes | None], list[audit_replicas.AuditedReplica]] = defaultdict(
         list
     )
-    for task, report in zip(tasks, reports, strict=True):
+    for task, report in zip(tasks, result.partitions, strict=True):
         if report.is_known:
             broker = brokers[task.directory]
             key = report.topic, report.partition, broker.cluster_id, topic_id_of(task.replica.path) or task.topic_id
             replicas[key].append(audit_replicas.AuditedReplica(task, report, broker.node_id))
-    pairs = []
+    pairs, sizes = [], []
     for found in replicas.values():
         longest = max(found, key=lambda item: item.report.log_end_offset)
-        pairs += [audit_replicas.ReplicaTask.of(longest, other) for other in found if other is not longest]
-    sizes = [sum(segment.size for segment in pair.other.segments) for pair in pairs]
-    compared = run_tasks(
-        engine,
-        Job(pairs, audit_replicas.compare_replicas, "odradek audit: replicas", sizes=sizes, begin=begin_of_workers()),
-    )
-    return [finding for found in compared for finding in found]
+        for other in found:
+            if other is not longest:
+                pairs.append(audit_replicas.ReplicaTask.of(longest, other))
+                sizes.append(audit_replicas.bytes_to_read(longest, other))
+    name = "odradek audit: replicas"
+    job = Job(pairs, audit_replicas.compare_replicas, name, sizes=sizes, begin=begin_of_workers())
+    compared = list(run_tasks(engine, job))
+    result.compared_bytes = sum(comparison.reading.bytes_read for comparison in compared)
+    return [finding for comparison in compared for finding in comparison.findings]
 
 
 def _skewed(reports: Sequence[PartitionReport]) -> list[Finding]:

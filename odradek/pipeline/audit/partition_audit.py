@@ -207,7 +207,7 @@ class _PartitionAudit:
         first_timestamp = largest_timestamp = -1
         for item in items:
             if recording is not None:
-                recording.digest.read(item)
+                recording.read(item)
             self.tell(item.size if isinstance(item, Damage) else int(item.headers.disk_sizes.sum()))
             if isinstance(item, Damage):
                 if item.kind is DamageKind.ZEROS and is_active:

@@ -8,6 +8,7 @@ import xxhash
 from ..decode.checked_headers import CheckedHeaders
 from ..decode.damage import Damage
 from ..directories.segment_files import SegmentFile
+from .replica_points import PointsRecording
 from .sums import BatchSums, HeardFinding, ProducerSpan, RecordSums, SegmentSums, TransactionSums
 from .tasks import PartitionReport
 
@@ -48,9 +49,18 @@ class SegmentRecording:
         self._heard: list[HeardFinding] = []
         report.heard = self._heard
         self.digest = SegmentDigest()
+        self.points = PointsRecording()
         self.batches = BatchSums(log_start=report.log_start_offset)
         self.transactions = TransactionSums()
         self.producers: dict[int, ProducerSpan] = {}
+
+    def read(self, item: CheckedHeaders | Damage) -> None:
+        """Adds batches or damage."""
+        self.digest.read(item)
+        if isinstance(item, Damage):
+            self.points.damaged()
+        else:
+            self.points.read(item.headers)
 
     def end(self, segment: SegmentFile, times: tuple[int, int], records: RecordSums | None) -> SegmentSums:
         """Ends the segment. `times`: the timestamp of its first batch, and the largest one."""
@@ -70,6 +80,7 @@ class SegmentRecording:
             self.transactions,
             list(self.producers.values()),
             records,
+            self.points.end(),
         )
 
 

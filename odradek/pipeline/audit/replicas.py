@@ -4,10 +4,14 @@ Streams both logs. Memory: a chunk of each. Two batches are the same if base off
 are equal (the CRC covers neither base offset nor leader epoch). Each broker compacts its replica independently below
 its cleaner checkpoint. In a compacted topic, batches are therefore compared only above the higher of the two
 checkpoints; below it, every key of one replica must be in the other (replica_keys.py). Above the lower high watermark
-replicas may differ, because a follower truncates its log there. Source: Kafka's ReplicaVerificationTool, KIP-101.
+replicas may differ, because a follower truncates its log there. With `--state`, batches that the sums of both replicas
+show to be the same are not read again (replica_points.py); the result is the same. Source: Kafka's
+ReplicaVerificationTool, KIP-101.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy
@@ -20,8 +24,11 @@ from ..directories.log_directories import PartitionDirectory, partition_at
 from ..directories.restarts import attempts
 from ..directories.segment_files import indexed_positions
 from .findings import Finding
+from .known_segments import KnownSegments
 from .replica_keys import missing_keys
-from .tasks import RECORDS, AuditTask, PartitionReport
+from .replica_points import PointsOfSegment, equal_ranges, other_ranges
+from .state_options import ReadingCounts
+from .tasks import GROUP_TOPICS, RECORDS, AuditTask, PartitionReport
 
 
 class ReplicaTask(NamedTuple):
@@ -38,6 +45,8 @@ class ReplicaTask(NamedTuple):
     one_broker: int | None = None
     other_broker: int | None = None
     """The node ids of the brokers; None if a directory has no readable meta.properties."""
+    audited: "tuple[AuditTask, AuditTask] | None" = None
+    """The tasks of both replicas, if sums of their segments are kept."""
 
     @classmethod
     def of(cls, longest: "AuditedReplica", other: "AuditedReplica") -> "ReplicaTask":
@@ -58,6 +67,7 @@ class ReplicaTask(NamedTuple):
             task.level == RECORDS and cleaned_to > log_start,
             broker,
             other_broker,
+            None if task.state is None else (task, other_task),
         )
 
     @property
@@ -79,6 +89,14 @@ class AuditedReplica(NamedTuple):
     broker: int | None
 
 
+def bytes_to_read(longest: AuditedReplica, other: AuditedReplica) -> int:
+    """About the bytes of the other replica that a comparison reads."""
+    size = sum(segment.size for segment in other.task.replica.segments)
+    read = [item.report.reading.bytes_read for item in (longest, other) if item.report.reading is not None]
+    has_sums = other.task.state is not None and other.task.replica.topic not in GROUP_TOPICS
+    return min(size, max(read, default=size)) if has_sums else size
+
+
 def _named(replica: PartitionDirectory, broker: int | None) -> str:
     return str(replica.path) if broker is None else f"{replica.path} of broker {broker}"
 
@@ -94,11 +112,28 @@ class _Row(NamedTuple):
     position: int
 
 
-class _Stream:
-    """The batches of one replica that overlap `[start, end)`, as columns of one chunk at a time."""
+_Pair = tuple[_Row | None, _Row | None]
+"""A batch of each replica; None for one that has no further batch."""
+_NO_OFFSET = (1 << 63) - 1
 
-    def __init__(self, replica: PartitionDirectory, start: int, end: int) -> None:
+
+class ReplicaComparison(NamedTuple):
+    """The findings of a comparison, and the bytes of batches that were read for it."""
+
+    findings: list[Finding]
+    reading: ReadingCounts
+
+
+class _Stream:
+    """The batches of one replica that overlap `[start, end)`, as columns of one chunk at a time.
+
+    `is_ordered`: whether each batch that was read begins in the offsets of its segment.
+    """
+
+    def __init__(self, replica: PartitionDirectory, start: int, end: int, reading: ReadingCounts) -> None:
         self._chunks = self._read(replica, start, end)
+        self._reading = reading
+        self.is_ordered = True
         self.columns: Int64s = numpy.zeros((4, 0), numpy.int64)
         self._places: Int64s = numpy.zeros(0, numpy.int64)
         self._file = str(replica.path)
@@ -106,13 +141,15 @@ class _Stream:
 
     def _read(self, replica: PartitionDirectory, start: int, end: int) -> Iterator[tuple[str, Int64s, Int64s]]:
         following = [segment.base_offset for segment in replica.segments[1:]]
-        for segment, after in zip(replica.segments, [*following, end + 1], strict=True):
+        for segment, after in zip(replica.segments, [*following, _NO_OFFSET], strict=True):
             if after <= start or segment.base_offset >= end:
                 continue
             for item in read_chunks(segment.path, batch_positions=indexed_positions(segment), inode=segment.inode):
                 if isinstance(item, Damage):
                     continue  # the replica's own audit reports it
+                self._reading.bytes_read += int(item.disk_sizes.sum())
                 bases = item.column("base_offset")
+                self.is_ordered &= bool(((bases >= segment.base_offset) & (bases < after)).all())
                 epochs = item.column("partition_leader_epoch")
                 columns = numpy.stack([bases, item.last_offsets, epochs, item.column("crc")])
                 chosen = (bases >= start) & (bases < end)
@@ -137,11 +174,12 @@ class _Stream:
         return _Row(base, last, epoch, crc, self._file, int(self._places[index]))
 
 
-def compare_replicas(task: ReplicaTask) -> list[Finding]:
+def compare_replicas(task: ReplicaTask) -> ReplicaComparison:
     """Finds the first difference; returns `partition-changing` if files change during every attempt. Raises OSError."""
+    reading = ReadingCounts()
     for _ in attempts():
         try:
-            return _compared(task)
+            return ReplicaComparison(_compared(task, reading), reading)
         except OSError as error:
             if not is_gone(error):
                 raise
@@ -151,13 +189,14 @@ def compare_replicas(task: ReplicaTask) -> list[Finding]:
         task = task._replace(one=now[0], other=now[1])
     one = task.one
     detail = f"{one.path} and {task.other.path} could not be compared"
-    return [Finding("partition-changing", one.topic, one.partition, str(one.path), -1, -1, detail)]
+    changing = Finding("partition-changing", one.topic, one.partition, str(one.path), -1, -1, detail)
+    return ReplicaComparison([changing], reading)
 
 
-def _compared(task: ReplicaTask) -> list[Finding]:
+def _compared(task: ReplicaTask, reading: ReadingCounts) -> list[Finding]:
     one, other = task.one, task.other
     findings = []
-    parted = _first_difference(task)
+    parted = _first_difference(task, reading)
     if parted is not None:
         mine, theirs = parted
         place = mine if mine is not None else theirs
@@ -175,9 +214,51 @@ def _compared(task: ReplicaTask) -> list[Finding]:
     return findings
 
 
-def _first_difference(task: ReplicaTask) -> tuple[_Row | None, _Row | None] | None:
-    """The first pair of different batches; None for a replica that has no further batch."""
-    one, other = (_Stream(replica, task.start, task.end) for replica in (task.one, task.other))
+def _first_difference(task: ReplicaTask, reading: ReadingCounts) -> _Pair | None:
+    """The first pair of different batches.
+
+    Reads only what the sums of the replicas do not show to be the same. A batch outside of its segment's offsets may
+    come before or after any other one: then all is read.
+    """
+    same = [] if task.audited is None else _same_ranges(*task.audited, task)
+    for start, end in other_ranges(same, task.start, task.end):
+        parted, is_ordered = _difference(task, start, end, reading)
+        if parted is not None and is_ordered:  # the batch of the other replica may be further on
+            parted, is_ordered = _difference(task, start, task.end, reading)
+        if not is_ordered:
+            return _difference(task, task.start, task.end, reading)[0]
+        if parted is not None:
+            return parted
+    return None
+
+
+def _same_ranges(one: AuditTask, other: AuditTask, task: ReplicaTask) -> list[tuple[int, int]]:
+    return equal_ranges(_known_points(one, task.one), _known_points(other, task.other))
+
+
+def _known_points(audited: AuditTask, replica: PartitionDirectory) -> Iterator[PointsOfSegment]:
+    """The closed segments whose sums are known. Raises OSError."""
+    assert audited.state is not None
+    # The audit has just read the segments whose turn it was.
+    audited = replace(audited, replica=replica, state=audited.state._replace(scrub_every=0))
+    known = KnownSegments(audited)
+    known.begin(audited)
+    for segment, following in pairwise(replica.segments):
+        sums = known.known_sums(segment)
+        if sums is not None and sums.points is not None:
+            found = PointsOfSegment(segment.base_offset, following.base_offset, sums.points)
+            if found.is_inside:
+                yield found
+
+
+def _difference(task: ReplicaTask, start: int, end: int, reading: ReadingCounts) -> tuple[_Pair | None, bool]:
+    """The first pair of different batches in `[start, end)`, and whether all batches up to there are in order."""
+    one, other = (_Stream(replica, start, end, reading) for replica in (task.one, task.other))
+    parted = _first_of(one, other)
+    return parted, one.is_ordered and other.is_ordered
+
+
+def _first_of(one: _Stream, other: _Stream) -> _Pair | None:
     while True:
         has_one, has_other = one.fill(), other.fill()
         if not has_one and not has_other:

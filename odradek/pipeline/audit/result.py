@@ -49,5 +49,7 @@ class AuditResult:
     """What the reader of the summary should know of the run itself, such as faults of the state."""
     readings: list[ReadingCounts] = field(default_factory=list, compare=False, repr=False)
     """What was read of each replica."""
+    compared_bytes: int = field(default=0, compare=False, repr=False)
+    """What was read once more to compare replicas."""
     portions: int = 0
     """The number of portions of the audit. If there is an output, each portion has written its rows."""

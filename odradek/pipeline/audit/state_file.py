@@ -1,6 +1,6 @@
 """The file with the sums of one partition's closed segments: its form, and how it is read and written.
 
-    odradek audit state 1\\n                     the version of the form
+    odradek audit state 2\\n                     the version of the form
     <xxh3-64 of the rest, 16 hex digits>\\n
     <size of the JSON in bytes>\\n
     JSON                                        the basis, and the sums of each segment; an array is [type, size, parts]
@@ -21,6 +21,7 @@ import xxhash
 
 from ..directories.file_access import is_local, read_file
 from .packed_arrays import PackedArray, as_described
+from .replica_points import SegmentPoints
 from .sums import (
     BatchSums,
     EpochRun,
@@ -34,7 +35,7 @@ from .sums import (
     TransactionSums,
 )
 
-VERSION = 1
+VERSION = 2
 _MAGIC = b"odradek audit state "
 
 
@@ -142,7 +143,12 @@ def _segment(sums: SegmentSums, arrays: list[bytes]) -> dict[str, Any]:
         "plain": list(sums.transactions.plain.items()),
         "ends": list(sums.transactions.ends.items()),
     }
-    records = sums.records
+    points, records = sums.points, sums.records
+    if points is not None:
+        found["points"] = _fields(points) | {
+            "offsets": _array(points.offsets, arrays),
+            "sums": _array(points.sums, arrays),
+        }
     if records is not None:
         found["records"] = _fields(records) | {
             "buckets": _array(records.buckets, arrays),
@@ -154,7 +160,8 @@ def _segment(sums: SegmentSums, arrays: list[bytes]) -> dict[str, Any]:
 
 
 def _sums_of(found: dict[str, Any], arrays: _Bytes) -> SegmentSums:
-    batches, transactions, records = found["batches"], found["transactions"], found["records"]
+    batches, transactions = found["batches"], found["transactions"]
+    points, records = found["points"], found["records"]
     gap = batches["first_gap"]
     batches |= {
         "first_gap": None if gap is None else OffsetPlace(*gap),
@@ -171,6 +178,8 @@ def _sums_of(found: dict[str, Any], arrays: _Bytes) -> SegmentSums:
         "plain": {producer_id: OffsetPlace(*place) for producer_id, place in transactions["plain"]},
         "ends": dict(transactions["ends"]),
     }
+    if points is not None:
+        points |= {name: as_described(points[name], arrays.take) for name in ("offsets", "sums")}
     if records is not None:
         placed = records["placed"]
         records |= {
@@ -186,6 +195,7 @@ def _sums_of(found: dict[str, Any], arrays: _Bytes) -> SegmentSums:
             "batches": BatchSums(**batches),
             "transactions": TransactionSums(**transactions),
             "producers": [ProducerSpan(*span) for span in found["producers"]],
+            "points": None if points is None else SegmentPoints(**points),
             "records": None if records is None else RecordSums(**cast(dict[str, Any], records)),
         }
     )

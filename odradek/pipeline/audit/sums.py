@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .packed_arrays import PackedArray
+from .replica_points import SegmentPoints
 
 MOST_FINDINGS = 100
 """The most findings of a segment that are kept. A segment with more is read again each time."""
@@ -254,3 +255,5 @@ class SegmentSums:
     transactions: TransactionSums
     producers: list[ProducerSpan]
     records: RecordSums | None = None
+    points: SegmentPoints | None = None
+    """With these, replicas are compared; None if the segment has to be read for that."""

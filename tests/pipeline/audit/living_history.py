@@ -39,7 +39,7 @@ class LivingHistory:
         self._topic_id = TOPIC_ID
         self._directory.write_metadata(self._configs)
         self._origin = root.parent / "origin"
-        self._copied: dict[str, tuple[int, int, int]] = {}
+        self._copied: Copied = {}
         self._times = 0
         self._number = 0
         self._log_start = 0
@@ -115,20 +115,7 @@ class LivingHistory:
     def _show(self) -> None:
         """Copies what has changed, and writes the checkpoints."""
         log = self._writer.log
-        self.partition.mkdir(exist_ok=True)
-        there = {}
-        for path in (self._origin / str(self._number) / "t-0").iterdir():
-            status = path.stat()
-            there[path.name] = (status.st_size, status.st_mtime_ns, status.st_ino)
-            known, copy = self._copied.get(path.name), self.partition / path.name
-            if known == there[path.name]:
-                continue
-            if known is None or known[2] != status.st_ino:
-                copy.unlink(missing_ok=True)
-            shutil.copyfile(path, copy)
-        for name in self._copied.keys() - there.keys():
-            (self.partition / name).unlink(missing_ok=True)
-        self._copied = there
+        self._copied = show_files(self._origin / str(self._number) / "t-0", self.partition, self._copied)
         key = ("t", 0)
         offsets = {RECOVERY: log.log_end_offset, HIGH_WATERMARK: log.log_end_offset}
         offsets |= {LOG_START: self._log_start} if self._log_start else {}
@@ -142,7 +129,35 @@ class LivingHistory:
 
     def age(self) -> None:
         """Gives each file that was written since the last call a time in the past, which no other file had."""
-        for path in sorted(self.partition.iterdir()):
-            if path.stat().st_mtime_ns > FIRST_TIME_NS + (1 << 40):
-                self._times += 1_000_001
-                os.utime(path, ns=(FIRST_TIME_NS + self._times,) * 2)
+        self._times = age_files(self.partition, self._times)
+
+
+Copied = dict[str, tuple[int, int, int]]
+"""The size, time and inode that each file had when it was copied."""
+
+
+def show_files(origin: Path, partition: Path, copied: Copied) -> Copied:
+    """Copies the files that are not as in `copied`, as a disk would show them. Returns what is there now."""
+    partition.mkdir(exist_ok=True)
+    there = {}
+    for path in origin.iterdir():
+        status = path.stat()
+        there[path.name] = (status.st_size, status.st_mtime_ns, status.st_ino)
+        known, copy = copied.get(path.name), partition / path.name
+        if known == there[path.name]:
+            continue
+        if known is None or known[2] != status.st_ino:
+            copy.unlink(missing_ok=True)
+        shutil.copyfile(path, copy)
+    for name in copied.keys() - there.keys():
+        (partition / name).unlink(missing_ok=True)
+    return there
+
+
+def age_files(partition: Path, times: int) -> int:
+    """Gives each new file a time after `times`. Returns the last of them."""
+    for path in sorted(partition.iterdir()):
+        if path.stat().st_mtime_ns > FIRST_TIME_NS + (1 << 40):
+            times += 1_000_001
+            os.utime(path, ns=(FIRST_TIME_NS + times,) * 2)
+    return times

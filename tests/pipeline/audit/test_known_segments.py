@@ -28,7 +28,7 @@ ROUNDS = 5
 def outcome(result: AuditResult) -> dict[str, Any]:
     """All of a result but what was read, and the one finding that only a state has."""
     found = asdict(result)
-    for name in ("readings", "notes", "changes"):
+    for name in ("readings", "notes", "changes", "compared_bytes"):
         del found[name]
     for report in found["partitions"]:
         del report["reading"]

@@ -36,7 +36,10 @@ def reading_sentences(result: AuditResult) -> list[str]:
     """What a state spared, and what is wrong with the run itself. Empty for an audit that read everything."""
     known = sum(reading.bytes_known for reading in result.readings)
     read = sum(reading.bytes_read for reading in result.readings)
-    spared = [f"{bytes_text(known)} of closed segments were known, {bytes_text(read)} were read."] if known else []
+    again = f", and {bytes_text(result.compared_bytes)} again to compare replicas" if result.compared_bytes else ""
+    spared = (
+        [f"{bytes_text(known)} of closed segments were known, {bytes_text(read)} were read{again}."] if known else []
+    )
     return [*spared, *changes_sentences(result), *result.notes]
 
 
