@@ -261,9 +261,10 @@ config-docs: $(VENV)/.installed-dev
 warm-up: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python -m tools.warm_up_list
 
-## screenshots: take the pictures of the console in README and docs anew, from a real page in a Chromium
+## screenshots: take the pictures of the console and of the audit's page in README and docs anew, in a Chromium
 screenshots: $(VENV)/.installed-dev
 	TESTS_SCREENSHOTS=docs/images $(PYTEST) -q tests/console/page/test_screenshots.py
+	TESTS_SCREENSHOTS=docs/images $(PYTEST) -q tests/pipeline/audit/test_audit_page_in_chromium.py -k light_and_dark
 
 ## site: build the documentation as a site in build/site; SITE_REPOSITORY is the address that links to source files get
 site: $(VENV)/.installed-dev

@@ -10,15 +10,20 @@ import pytest
 
 from odradek.pipeline.audit.report.table_files import tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.write import write_report
+from odradek.pipeline.audit.result import DirectoryStop
+from odradek.pipeline.audit.run_identity import DirectoryOwner, RunEnd, RunIdentity
 from support.browsers import browser_or_skip
 from support.chromium import Chromium, Tab
 
-from ..audit_tables import any_run
 from .audit_results import random_result
 
 pytestmark = pytest.mark.ci
-PICTURES = "ODRADEK_PICTURES"
+PICTURES = "TESTS_SCREENSHOTS"
 """A folder for the screenshots that docs/audit.md shows."""
+DIRECTORY = "/var/lib/kafka/data"
+OWNER = DirectoryOwner("qWyWBZJwTzSxQxA7lL3vMQ", 1)
+RUN = RunIdentity("run-1796058330554-3fd446f5", 1_796_058_330_554, {DIRECTORY: OWNER})
+END = RunEnd(f"odradek audit {DIRECTORY} --output /tmp/audit", 41.3, 1)
 OPENED = """new Promise((done) => {
   const tell = () => done(performance.getEntriesByType("navigation")[0].loadEventStart);
   if (document.readyState === "complete") tell(); else addEventListener("load", tell);
@@ -44,10 +49,11 @@ class Opened(NamedTuple):
 def page_of(output: Path, partitions: int) -> str:
     """The address of a page about this number of partitions."""
     result = random_result(1, partitions)
-    with tables_of_a_run(output, any_run()) as tables:
+    result.stops = [DirectoryStop(DIRECTORY, is_clean=False, is_live=True, now_ms=RUN.time_ms)]
+    with tables_of_a_run(output, RUN) as tables:
         write_partition_rows(tables, 0, result.partitions)
         result.portions = 1
-        write_report(result, tables, output, ["html"])
+        write_report(result, tables, output, ["html"], end=END)
     return (output / "index.html").as_uri()
 
 
@@ -134,7 +140,7 @@ def test_light_and_dark(page: Opened, scheme: str) -> None:
     colours = tab.run(COLOURS)
     assert all(contrast(*pair) >= 4.5 for pair in colours), [round(contrast(*pair), 1) for pair in colours]
     if PICTURES in os.environ:
-        tab.size(1200, 900)
+        tab.size(1200, 1300)
         tab.picture(Path(os.environ[PICTURES]) / f"audit-page-{scheme}.png")
 
 
