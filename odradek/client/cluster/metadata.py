@@ -37,19 +37,23 @@ class PartitionMetadata(NamedTuple):
     last_known_elr: tuple[int, ...] | None = None
 
 
-class TopicMetadata(NamedTuple):
-    """A topic in a Metadata response. If ``error_code`` is not 0, it has no partitions."""
+@dataclass(slots=True)
+class TopicMetadata:
+    """A topic in a Metadata response. If ``error_code`` is not 0, it has no partitions. Never changed."""
 
     name: str
     topic_id: bytes
     is_internal: bool
     partitions: dict[int, PartitionMetadata]
     error_code: int = 0
+    numbers: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """Those of all partitions: lists made once, since a producer reads them with every record."""
+    available: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """The partitions that have a leader."""
 
-    @property
-    def available(self) -> list[int]:
-        """The partitions that have a leader."""
-        return [number for number, partition in self.partitions.items() if partition.leader >= 0]
+    def __post_init__(self) -> None:
+        self.numbers = tuple(self.partitions)
+        self.available = tuple(number for number, partition in self.partitions.items() if partition.leader >= 0)
 
 
 @dataclass(slots=True)

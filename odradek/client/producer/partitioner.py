@@ -26,7 +26,8 @@ class StickyPartitioner:
         """``below(n)`` returns a random number from 0 to n - 1, like ``random.randrange``."""
         self._batch_size = max(1, batch_size)
         self._below = below
-        self._sticky: dict[str, tuple[int, int]] = {}
+        self._sticky: dict[str, tuple[int, int, Sequence[int]]] = {}
+        """Topic -> its partition, the bytes sent to that, and the partitions that it was chosen among."""
 
     def partition(
         self,
@@ -38,10 +39,11 @@ class StickyPartitioner:
     ) -> int:
         """The partition for a record of ``size`` bytes; ``available`` are the partitions that have a leader."""
         candidates = available or partitions
-        partition, sent = self._sticky.get(topic, (-1, 0))
-        if sent >= self._batch_size or partition not in candidates:
+        partition, sent, among = self._sticky.get(topic, (-1, 0, ()))
+        # Only with new metadata the candidates are other ones: a topic may have thousands.
+        if sent >= self._batch_size or (among is not candidates and partition not in candidates):
             partition, sent = self._choose(candidates, loads), 0
-        self._sticky[topic] = (partition, sent + size)
+        self._sticky[topic] = (partition, sent + size, candidates)
         return partition
 
     def _choose(self, candidates: Sequence[int], loads: Callable[[Sequence[int]], list[int]] | None) -> int:

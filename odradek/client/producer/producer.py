@@ -216,7 +216,7 @@ class Producer:
     def _queue(self, topic: TopicMetadata, partition: int | None, key: bytes | None, part: Part, size: int) -> None:
         """Chooses the partition, unless one is given, and queues records of at most ``size`` bytes."""
         if partition is None:
-            partition = self._choice.partition(topic.name, key, size, list(topic.partitions), topic.available)
+            partition = self._choice.partition(topic.name, key, size, topic.numbers, topic.available)
         place = TopicPartition(topic.name, partition)
         if self._transactions is not None:
             self._transactions.use(place)

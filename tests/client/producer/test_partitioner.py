@@ -1,11 +1,14 @@
 """Keys go to the partitions that Java's producer chooses. Records without a key use one partition for a batch."""
 
 import random
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.client.producer.partitioner import RoundRobinPartitioner, StickyPartitioner
+from odradek.client.cluster.metadata import PartitionMetadata, TopicMetadata
+from odradek.client.producer.partitioner import PartitionChoice, RoundRobinPartitioner, StickyPartitioner
 from odradek.protocol.java.murmur2 import murmur2, partition_for_key
 
 # From Kafka's own test of Utils.murmur2, as signed numbers.
@@ -45,6 +48,43 @@ def test_sticky_stays_for_a_batch_then_chooses_anew() -> None:
     batches = [set(chosen[i : i + 4]) for i in range(0, 400, 4)]
     assert all(len(batch) == 1 for batch in batches)
     assert set.union(*batches) == {0, 1, 2}
+
+
+class Looked(tuple[int, ...]):
+    """Partitions that count how often somebody searches among them or copies them."""
+
+    looks = 0
+
+    def __contains__(self, number: object) -> bool:
+        Looked.looks += 1
+        return super().__contains__(number)
+
+    def __iter__(self) -> Iterator[int]:
+        Looked.looks += 1
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("key", [None, b"k"])
+def test_a_record_does_not_look_at_each_partition_of_its_topic(key: bytes | None) -> None:
+    choice = PartitionChoice(StickyPartitioner(1 << 30, random.Random(4).randrange), None)
+    partitions, Looked.looks = Looked(range(10_000)), 0
+    for _ in range(100):
+        choice.partition("t", key, 10, partitions, partitions)
+    assert Looked.looks <= 1
+    topic = TopicMetadata("t", bytes(16), False, {number: led_by(-(number % 2), number) for number in range(4)})
+    assert (topic.numbers, topic.available) == ((0, 1, 2, 3), (0, 2))
+    assert topic.available is topic.available
+
+
+def led_by(leader: int, number: int) -> PartitionMetadata:
+    return PartitionMetadata(number, leader, 0, (0,), (0,))
+
+
+def test_new_metadata_may_take_the_sticky_partition_away() -> None:
+    sticky = StickyPartitioner(1 << 30, random.Random(5).randrange)
+    first = sticky.partition("t", 10, [0, 1], [0, 1])
+    assert sticky.partition("t", 10, [0, 1], [0, 1]) == first
+    assert sticky.partition("t", 10, [0, 1], [1 - first]) == 1 - first
 
 
 def test_sticky_takes_only_partitions_with_a_leader() -> None:

@@ -1,6 +1,7 @@
 """Mistakes with topics, groups, transactions and replicas: the doctor names each, of our broker and of a real Kafka."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_brokers_that_are_down() -> None:
         "partition 1 of orders has no leader: it takes and gives no records",
         "partition 0 of orders refuses acks=all: fewer in sync than min.insync.replicas, 2",
     ]
-    offsets = topic._replace(name="__consumer_offsets")
+    offsets = replace(topic, name="__consumer_offsets")
     configs = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "2"}
     assert [diagnosis.text for diagnosis in judge_replication(1, configs, {"__consumer_offsets": offsets})] == [
         "1 of 3 partitions of __consumer_offsets have no leader: consumer groups stand still",
