@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from support.data.log_directories import history_directory
+from support.docker.engine import Engine
 from support.pages import Block, blocks
+from support.pipeline.wheel import build_wheel
 
 from .base import TAG
 from .container import Image
@@ -21,6 +23,7 @@ from .container import Image
 ROOT = Path(__file__).parents[2]
 OF_THE_BROKER = [blocks("README.md", "Docker")[0], blocks("docs/docker-and-kubernetes.md", "The broker")[0]]
 OF_THE_JOBS = [blocks("README.md", "Docker")[1], blocks("docs/docker-and-kubernetes.md", "The jobs")[0]]
+OF_A_WHEEL = blocks("docs/docker-and-kubernetes.md", "An image from a wheel")
 FOR_TESTS = blocks("docs/testing-over-http.md", "A broker for tests in any language")[1]
 
 pytestmark = pytest.mark.ci
@@ -88,6 +91,25 @@ def test_the_broker_is_built_and_serves(image: Image, started: Started, block: B
     started.start(run)
     started.odradek("health --bootstrap-server localhost:9092 --wait 60000")
     started.stop()
+
+
+def test_an_image_from_a_wheel_serves(engine: Engine, tmp_path: Path) -> None:
+    dockerfile, commands = OF_A_WHEEL
+    wheel = build_wheel(tmp_path)
+    official, tag = re.findall(r"^FROM (\S+)$", dockerfile.text, re.MULTILINE)[0], f"odradek-wheel-{os.getpid()}"
+    (wheel.parent / "Dockerfile").write_text(dockerfile.text.replace(official, TAG))
+    build, run, health, stop = commands.commands()
+    assert build == "docker build -t odradek ."
+    engine.build(wheel.parent, tag)
+    started = Started(Image(engine, tag))
+    try:
+        started.start(run.replace("--rm -d --name kafka ", "").replace("kafka-data:", "odradek:"))
+        started.odradek(health.removeprefix("docker exec kafka odradek "))
+        assert stop == "docker stop kafka"
+        started.stop()
+    finally:
+        started.remove()
+        engine.attempt("image", "rm", "--force", tag)
 
 
 def test_a_broker_for_tests_serves(started: Started) -> None:
