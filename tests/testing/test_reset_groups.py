@@ -15,7 +15,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from clients.share_members import ShareMembers
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import JoinGroupRequest, OffsetCommitRequest
 from odradek.testing import InProcessBroker
+from support.brokers.asking import Asking
 
 PATIENCE_S = 60.0
 RESETS = 3
@@ -68,6 +71,20 @@ def test_a_consumer_of_librdkafka_reads_on(kafka: InProcessBroker, protocol: str
         until(kafka, f"round-{number}", polled(consumer))
         kafka.reset()
     consumer.close()
+
+
+def test_a_commit_of_a_removed_classic_group_lets_its_member_join_again(kafka: InProcessBroker) -> None:
+    """Java's consumer takes GROUP_ID_NOT_FOUND for the end, unlike UNKNOWN_MEMBER_ID."""
+    protocol = JoinGroupRequest.JoinGroupRequestProtocol("range")
+    join = JoinGroupRequest("readers", 60_000, 60_000, protocol_type="consumer", protocols=[protocol])
+    member = Asking(kafka.port).ask(join, 3).member_id
+    for group, error in (("readers", ErrorCode.UNKNOWN_MEMBER_ID), ("others", ErrorCode.GROUP_ID_NOT_FOUND)):
+        kafka.reset()
+        Asking(kafka.port).create("orders", 1)
+        partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, 1)
+        topic = OffsetCommitRequest.OffsetCommitRequestTopic("orders", partitions=[partition])
+        answer = Asking(kafka.port).ask(OffsetCommitRequest(group, 1, member, topics=[topic]), 9)
+        assert answer.topics[0].partitions[0].error_code == error
 
 
 @pytest.mark.ci

@@ -1,7 +1,7 @@
 """Lets members of groups that a reset has removed join again.
 
-After a reset the broker knows none of the groups of before. Clients of the classic protocol then join again. Those of
-the protocols in which the broker assigns (KIP-848, KIP-932, KIP-1071) take GROUP_ID_NOT_FOUND for the end: no broker
+After a reset the broker knows none of the groups of before. Clients take GROUP_ID_NOT_FOUND for the end, in answer to a
+heartbeat (KIP-848, KIP-932, KIP-1071) or to a commit (Java's, in groups of the classic protocol, too): no broker
 forgets a group that has members. So members of removed groups get the errors of a member that must join again.
 
 Owns: the ids of the removed groups. Never does: keeping anything else of them. A group that exists again is served as
@@ -30,9 +30,9 @@ class FormerGroups:
         self._ids: dict[str, None] = {}
 
     def remember(self, coordinator: GroupCoordinator) -> None:
-        """Keeps the ids of all groups with members, but for those of the classic protocol."""
+        """Keeps the ids of all groups with members."""
         for core in coordinator.cores():
-            for kind in (core.groups.consumer, core.groups.share, core.groups.streams):
+            for kind in (core.groups.classic, core.groups.consumer, core.groups.share, core.groups.streams):
                 for group_id, group in kind.items():
                     if group.members:
                         self._ids.pop(group_id, None)
