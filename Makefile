@@ -163,7 +163,10 @@ test-long-platforms: LONG = tests/docker/test_platforms.py
 ## test-long-rolling: Apache Kafka's brokers replaced by ours and back under load, three times in place, once by moves
 test-long-rolling: LONG = tests/cluster/test_rolling.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups share-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit audit-damage door neighbours loop mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers platforms)
+## test-long-examples: each project of examples/ ships 100 of 100 orders over five restarts of its broker, ten times in a row
+test-long-examples: LONG = tests/examples
+
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups share-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit audit-damage door neighbours loop mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers platforms examples)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

@@ -12,6 +12,7 @@ PROJECTS = sorted(path.parent for path in (ROOT / "examples").glob("*/requiremen
 # kafka-python 3.0 calls functions that Python 3.11 deprecates, and leaves the sockets of refused connections to the
 # garbage collector.
 WARNINGS = ("-W", "error", "-W", "ignore::DeprecationWarning", "-W", "ignore:unclosed <socket:ResourceWarning")
+RUNS = 10
 
 pytestmark = pytest.mark.ci
 
@@ -27,12 +28,24 @@ def test_there_is_one_for_each_library() -> None:
     assert all(f"[{project.name}]({project.name})" in listed for project in PROJECTS)
 
 
-@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
-def test_its_tests_pass(project: Path, tmp_path: Path) -> None:
+def tests_of(project: Path, directory: Path, *selection: str) -> str:
+    """The output of a project's tests, which must pass."""
     command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(project), *WARNINGS]
-    command += ["-p", "no:cacheprovider", "--basetemp", str(tmp_path), "test_shipping.py"]
+    command += ["-p", "no:cacheprovider", "--basetemp", str(directory), "test_shipping.py", *selection]
     done = subprocess.run(
         command, cwd=project, capture_output=True, text=True, check=False, env={"PYTHONDONTWRITEBYTECODE": "1"}
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_its_tests_pass(project: Path, tmp_path: Path) -> None:
+    assert "3 passed" in tests_of(project, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_all_orders_are_shipped_over_five_restarts_ten_times_in_a_row(project: Path, tmp_path: Path) -> None:
+    for _ in range(RUNS):
+        assert "1 passed" in tests_of(project, tmp_path, "-k", "five_restarts")
