@@ -16,8 +16,13 @@ from kafka import OffsetAndMetadata
 from kafka import TopicPartition as PythonTopicPartition
 
 from support.eventually import PATIENCE_S, eventually
+from support.pages import blocks
 
-IN, OUT, GROUP = "in", "out", "restart-group"
+from .restart_topics import GROUP, IN, OUT, write
+
+exec(blocks("docs/operating.md", "Clients and a restart")[0].text, {})
+"""The lines with which transactions of kafka-python go on."""
+
 Middle = Callable[[], object]
 
 
@@ -29,13 +34,6 @@ class Restarted(Protocol):
 
     def close(self) -> None:
         """Closes the client."""
-
-
-def write(address: str, number: int) -> None:
-    """Writes a number for a reader, with a client of its own."""
-    producer = confluent_kafka.Producer({"bootstrap.servers": address})
-    producer.produce(IN, str(number))
-    assert not producer.flush(PATIENCE_S)
 
 
 class ConfluentProducer:
@@ -133,10 +131,13 @@ REJOINING = (
 class ConfluentCopies:
     """confluent-kafka: copies a record in a transaction with its offset."""
 
-    def __init__(self, address: str, protocol: str) -> None:
+    def __init__(self, address: str, protocol: str, **settings: Any) -> None:
+        """``settings`` of the producer."""
         self._address = address
         self._group = ConfluentGroup(address, protocol)
-        self._producer = confluent_kafka.Producer({"bootstrap.servers": address, "transactional.id": "copy"})
+        self._producer = confluent_kafka.Producer(
+            {"bootstrap.servers": address, "transactional.id": "copy", **settings}
+        )
         self._producer.init_transactions(PATIENCE_S)
 
     def act(self, number: int, middle: Middle) -> None:
@@ -230,6 +231,10 @@ class PythonCopies:
             self._group.close()
 
 
+LONG_POLL_MS = 5_000
+"""A poll of kafka-python 3.0.12 that ends while the member joins may lose its partitions: it is longer than a join."""
+
+
 class PythonGroup:
     """kafka-python: a member of a classic group that commits what it has read."""
 
@@ -243,7 +248,7 @@ class PythonGroup:
         """Reads until a number comes. Returns its offset."""
 
         def found() -> int | None:
-            for records in self.consumer.poll(200).values():
+            for records in self._poll().values():
                 for record in records:
                     if record.value == str(number).encode():
                         return int(record.offset) + 1
@@ -252,6 +257,12 @@ class PythonGroup:
         offset = eventually(f"number {number}", found)
         assert offset is not None
         return offset - 1
+
+    def _poll(self) -> dict[Any, Any]:
+        try:
+            return dict(self.consumer.poll(LONG_POLL_MS))
+        except kafka.errors.KafkaConnectionError:
+            return {}
 
     def act(self, number: int, middle: Middle) -> None:
         """Reads a number, and commits it."""
@@ -264,7 +275,9 @@ class PythonGroup:
         try:
             self.consumer.commit()
         except kafka.errors.CommitFailedError:
-            self.consumer.poll(200)  # it joins again
+            self._poll()  # it joins again
+            return False
+        except kafka.errors.KafkaConnectionError:
             return False
         return True
 
@@ -342,30 +355,3 @@ class AioKafka:
         await self._producer.stop()
         if self._consumer is not None:
             await self._consumer.stop()
-
-
-KINDS: dict[tuple[str, str], Callable[[str], Restarted]] = {
-    ("confluent-kafka", "plain producer"): lambda address: ConfluentProducer(address, acks="1"),
-    ("confluent-kafka", "idempotent producer"): lambda address: ConfluentProducer(
-        address, **{"enable.idempotence": True}
-    ),
-    ("confluent-kafka", "transactions"): ConfluentTransactions,
-    ("confluent-kafka", "classic group"): lambda address: ConfluentGroup(address, "classic"),
-    ("confluent-kafka", "consumer group"): lambda address: ConfluentGroup(address, "consumer"),
-    ("confluent-kafka", "copies, classic group"): lambda address: ConfluentCopies(address, "classic"),
-    ("confluent-kafka", "copies, consumer group"): lambda address: ConfluentCopies(address, "consumer"),
-    ("confluent-kafka", "share group"): ConfluentShare,
-    ("kafka-python", "plain producer"): lambda address: PythonProducer(address, enable_idempotence=False),
-    ("kafka-python", "idempotent producer"): lambda address: PythonProducer(address, enable_idempotence=True),
-    ("kafka-python", "transactions"): lambda address: PythonCopies(address, copies=False),
-    ("kafka-python", "classic group"): PythonGroup,
-    ("kafka-python", "copies, classic group"): lambda address: PythonCopies(address, copies=True),
-    ("aiokafka", "plain producer"): AioKafka,
-    ("aiokafka", "idempotent producer"): lambda address: AioKafka(address, enable_idempotence=True),
-    ("aiokafka", "transactions"): lambda address: AioKafka(address, transactional_id="restart-aio"),
-    ("aiokafka", "classic group"): lambda address: AioKafka(address, group=True),
-    ("aiokafka", "copies, classic group"): lambda address: AioKafka(address, transactional_id="copy-aio", group=True),
-}
-"""Library and kind of client -> what makes it."""
-WRITES_OUT = ("producer", "transactions", "copies")
-"""Kinds that write to OUT have these words."""

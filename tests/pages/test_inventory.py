@@ -133,6 +133,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     "docs/compaction.md": {"odradek compact": [f"{JOBS}the_pages_about_compaction_export_and_import"]},
     "docs/docker-and-kubernetes.md": {
         "The broker": [f"{WITH_DOCKER}the_broker_is_built_and_serves"],
+        "An image from a wheel": [f"{WITH_DOCKER}an_image_from_a_wheel_serves"] * 2,
         "A broker with topics, for an afternoon": [RECIPE],
         "Data that outlives the container": [RECIPE],
         "Another port": [RECIPE],
@@ -193,6 +194,7 @@ RUN: dict[str, dict[str, list[str | NotRun]]] = {
     "docs/operating.md": {
         "Install as a service": [f"{OPERATING}it_is_installed_upgraded_and_goes_back"],
         "Stop, start, upgrade": [f"{OPERATING}it_is_installed_upgraded_and_goes_back"],
+        "Clients and a restart": ["tests/clients/test_restart_matrix.py::test_it_goes_on"],
         "While the broker runs": [f"{OPERATING}a_snapshot_is_taken_and_restored"] * 2,
         "With the broker stopped": [f"{OPERATING}a_backup_is_made_looked_into_and_restored"] * 2,
         "Where partitions go": [f"{JOBS}the_page_about_audits"],
