@@ -51,7 +51,7 @@ def test_sticky_stays_for_a_batch_then_chooses_anew() -> None:
 
 
 class Looked(tuple[int, ...]):
-    """Partitions that count how often somebody searches among them or copies them."""
+    """Partitions that count the searches among them and the copies of them."""
 
     looks = 0
 
