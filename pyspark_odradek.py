@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.engine.job import EngineError
-from odradek.pipeline.engine.spark_tasks import spark_session
+from odradek.pipeline.engine.spark_tasks import spark_context
 from odradek.pipeline.spark.source import KafkaLogDataSource as DefaultSource
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ NOT_DONE = 3
 def main(arguments: Sequence[str]) -> int:
     """Runs a job on Spark, with the options of its ``odradek`` command; that command's exit code.
 
-    All of its parts run in one session: one of its own for each would start the executors anew. None is started for
-    ``--help`` and for options that are wrong: these end here, by SystemExit.
+    All of its parts run in one Spark context: one of its own for each would start the executors anew. None is started
+    for ``--help`` and for options that are wrong: these end here, by SystemExit.
     """
     if not arguments or arguments[0] not in JOBS:
         print(f"usage: spark-submit [OPTIONS] {__file__} {'|'.join(JOBS)} ARGUMENTS", file=sys.stderr)
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
     options = ["--engine", "spark", *arguments[1:]]
     job.parser().parse_args(options)
     try:
-        with spark_session(f"odradek {arguments[0]}"):
+        with spark_context(f"odradek {arguments[0]}"):
             return command(options)
     except EngineError as error:
         print(f"odradek {arguments[0]}: {error}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """Tasks for tests of the engines. They are top-level functions, because workers find them by name."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -18,6 +19,11 @@ def double(number: int) -> int:
 
 def process_id(_: object) -> int:
     return os.getpid()
+
+
+def frozen_objects(_: object) -> int:
+    """The number of objects that the garbage collector of this process skips."""
+    return gc.get_freeze_count()
 
 
 def end_at_once() -> None:

@@ -16,7 +16,7 @@ from odradek.storage.files.regular_files import fault_text
 from ..directories.background_reading import READING, read_in_background
 from ..directories.file_access import PathFiles
 from ..engine.choice import AUTO, EngineChoice, choose_engine
-from ..engine.engines import available_cores, run_tasks
+from ..engine.engines import LOCAL, available_cores, run_tasks, started
 from ..engine.job import Job
 from .assignment import confirmed
 from .findings import Finding
@@ -35,6 +35,7 @@ with lazy_imports:
     from . import replicas as audit_replicas
     from .groups import audit, recheck
 
+NAME = "odradek audit"
 _SKEW_PARTITIONS, _SKEW_BYTES = 3, 1 << 20
 
 
@@ -67,16 +68,17 @@ def audit_directories(
         result.notes.append(reason)
     if progress is not None:
         progress.begin(sum(map(size_of, plan.tasks)))
-    reports = list(run_tasks(engine, _job(portions, progress)))
-    result.partitions = [report for found in reports for report in found.partitions]
-    result.volume = sum_of_days(day for found in reports for day in found.volume)
-    whole = plan.findings
-    for assignment, doubtful in plan.doubtful:
-        whole += confirmed(assignment, doubtful)
-    if len(directories) > 1:
-        whole += _compared(plan.tasks, result, engine)
-    whole += _skewed(result.partitions)
-    whole += _audited_groups(plan, result, engine, now_ms, at_ms)
+    with started(engine if portions else LOCAL, NAME):
+        reports = list(run_tasks(engine, _job(portions, progress)))
+        result.partitions = [report for found in reports for report in found.partitions]
+        result.volume = sum_of_days(day for found in reports for day in found.volume)
+        whole = plan.findings
+        for assignment, doubtful in plan.doubtful:
+            whole += confirmed(assignment, doubtful)
+        if len(directories) > 1:
+            whole += _compared(plan.tasks, result, engine)
+        whole += _skewed(result.partitions)
+        whole += _audited_groups(plan, result, engine, now_ms, at_ms)
     last_path = None if state is None else path_of_last(state, directories, topics, level)
     last = None if last_path is None else _last(last_path, result)
     whole += growing_lags(last, result.groups, whole)
@@ -105,7 +107,7 @@ def _job(portions: Sequence[Portion], progress: AuditProgress | None) -> Job[Por
     return Job(
         portions,
         audit_portion,
-        "odradek audit",
+        NAME,
         place=_place,
         sizes=[portion.work for portion in portions],
         weights=[len(portion.tasks) for portion in portions],
@@ -175,8 +177,7 @@ def _compared(tasks: Sequence[AuditTask], result: AuditResult, engine: str) -> l
             if other is not longest:
                 pairs.append(audit_replicas.ReplicaTask.of(longest, other))
                 sizes.append(audit_replicas.bytes_to_read(longest, other))
-    name = "odradek audit: replicas"
-    job = Job(pairs, audit_replicas.compare_replicas, name, sizes=sizes, begin=begin_of_workers())
+    job = Job(pairs, audit_replicas.compare_replicas, f"{NAME}: replicas", sizes=sizes, begin=begin_of_workers())
     compared = list(run_tasks(engine, job))
     result.compared_bytes = sum(comparison.reading.bytes_read for comparison in compared)
     return [finding for comparison in compared for finding in comparison.findings]

@@ -16,7 +16,7 @@ from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_of
 from odradek.storage.files.files import Files
 
 from ..directories.log_directories import LogDirectoryError
-from ..engine.engines import SPARK, finished_tasks, run_tasks
+from ..engine.engines import SPARK, finished_tasks, run_tasks, started
 from ..engine.job import Job
 from .partition_job import CompactionTask, PartitionOutcome, compact_partition
 from .plan import CompactionOrder, CompactionPlan, CompactionProgress, plan_compaction
@@ -71,12 +71,22 @@ def _outcomes(
     """Yields (index of the task, its outcome) when a task is done."""
     if files is not None:
         yield from ((index, compact_partition(task, files)) for index, task in enumerate(plan.tasks))
-        return
-    if order.engine == SPARK:
-        unreachable = sorted({reason for reason in _probe(order, plan) if reason})
-        if unreachable:
-            raise LogDirectoryError(unreachable[0])
-    job: Job[CompactionTask, PartitionOutcome] = Job(
+    elif plan.tasks:
+        with started(order.engine, NAME):
+            if order.engine == SPARK:
+                _refuse_unreachable(order, plan)
+            yield from finished_tasks(order.engine, _job(order, plan))
+
+
+def _refuse_unreachable(order: CompactionOrder, plan: CompactionPlan) -> None:
+    """Raises LogDirectoryError if an executor does not see the log directory."""
+    unreachable = sorted({reason for reason in _probe(order, plan) if reason})
+    if unreachable:
+        raise LogDirectoryError(unreachable[0])
+
+
+def _job(order: CompactionOrder, plan: CompactionPlan) -> Job[CompactionTask, PartitionOutcome]:
+    return Job(
         plan.tasks,
         compact_on_executor if order.engine == SPARK else compact_partition,
         NAME,
@@ -84,7 +94,6 @@ def _outcomes(
         sizes=plan.sizes,
         max_workers=None if order.bytes_per_second == float("inf") else 1,  # the limit holds for the whole run
     )
-    yield from finished_tasks(order.engine, job)
 
 
 def _probe(order: CompactionOrder, plan: CompactionPlan) -> Iterator[str]:

@@ -8,6 +8,8 @@ job needs none. Source: pool.py for processes, spark_tasks.py for the cluster.
 
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from odradek.protocol.common.lazy_imports import lazy_imports
 
@@ -26,6 +28,11 @@ SMALL_BYTES = 64 << 20
 """LOCAL runs tasks that read fewer bytes than this in all in this process: they take less than the 0.5 s to start a
 pool.
 """
+
+
+def started(engine: str, name: str) -> AbstractContextManager[Any]:
+    """Keeps Spark running in the block, so that the jobs of a command start it once. Raises EngineError."""
+    return spark_tasks.spark_context(name) if engine == SPARK else nullcontext()
 
 
 def run_tasks(engine: str, job: Job[Task, Result]) -> Iterator[Result]:

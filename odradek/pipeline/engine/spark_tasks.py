@@ -1,9 +1,10 @@
 """Runs the tasks of a job on Spark: one Spark task for each. The driver gets a result when its task finishes.
 
-Owns: the session, if none is running. Executors send results through an accumulator, because collect() returns nothing
-before the last task has finished. Spark merges the accumulator once for each task, even if it retries the task.
-Speculation is off, because a task may write (compaction), and must not run twice at once. Source: pyspark's RDD API;
-Spark's DAGScheduler.handleTaskCompletion.
+Owns: the Spark context, if none is running. It has no session: to load the classes of Spark SQL takes a third of the
+processor time of a start, and no task needs them. Executors send results through an accumulator, because collect()
+returns nothing before the last task has finished. Spark merges the accumulator once for each task, even if it retries
+the task. Speculation is off, because a task may write (compaction), and must not run twice at once. Source: pyspark's
+RDD API; Spark's DAGScheduler.handleTaskCompletion; Spark's launcher (SparkSubmitCommandBuilder) for SPARK_SUBMIT_OPTS.
 """
 
 import os
@@ -15,12 +16,13 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from .frozen_objects import freeze_once
 from .job import EngineError, EngineMissingError, Job, TaskError, task_error
 
 Task = TypeVar("Task")
@@ -28,6 +30,11 @@ Result = TypeVar("Result")
 
 _INSTALL = "install odradek with the extra 'spark' (README.md, Install)"
 _ANSWER_S = 30
+_JVM_OPTIONS = "SPARK_SUBMIT_OPTS"
+_QUICK_START = "-XX:TieredStopAtLevel=1"
+"""Option for a JVM that only starts tasks and passes their results on. The optimizing compiler would take as long as
+all else that the JVM does, and gain nothing: Python does the work.
+"""
 _LOCAL = "or use --engine local, which needs neither"
 _TASK_ERROR = re.compile(r"TaskError: (.*?)\s*(?:\n\s*(?:\n|at |SQLSTATE|Driver stacktrace)|$)", re.DOTALL)
 
@@ -70,12 +77,12 @@ class _Work:
         except Exception as error:
             raise task_error(name, error) from error
         self.results.add([(index, result)])
+        freeze_once()
 
 
 def run_on_spark(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
     """Yields (index, result) of each task when it finishes. Raises EngineMissingError, EngineError, TaskError."""
-    with spark_session(job.name) as spark:
-        context = spark.sparkContext
+    with spark_context(job.name) as context:
         finished = _Finished()
         work = _Work(job.function, context.accumulator(finished, _Collecting()))
         items = [(index, job.task_name(index), _local_path(job, index), task) for index, task in enumerate(job.tasks)]
@@ -83,11 +90,13 @@ def run_on_spark(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
         failures: list[Exception] = []
         runner = threading.Thread(target=_run, args=(context, items, work, group, job.name, finished, failures))
         runner.start()
+        is_over = False
         try:
             while (some := finished.get()) is not None:
                 yield from some
+            is_over = True
         finally:
-            if runner.is_alive():  # the reader left early
+            if not is_over:  # the reader left early
                 context.cancelJobGroup(group)
             runner.join()
         if failures:
@@ -161,39 +170,58 @@ def _java_error(error: Exception) -> EngineError:
 
 
 @contextmanager
-def spark_session(name: str) -> Iterator[Any]:
-    """The running session, or a new one that is stopped at the end of the block.
+def spark_context(name: str) -> Iterator[Any]:
+    """The running Spark context, or a new one that is stopped at the end of the block.
 
     Raises EngineMissingError, EngineError.
     """
     try:
-        from pyspark.errors import PySparkException, PySparkRuntimeError
-        from pyspark.sql import SparkSession
+        from pyspark import SparkContext
+        from pyspark.errors import PySparkException
         from pyspark.sql.utils import is_remote
     except ImportError as error:
         raise EngineMissingError(f"--engine spark needs Java 17 and pyspark: {_INSTALL}, {_LOCAL}") from error
     if is_remote():
         raise EngineError("--engine spark needs a classic Spark session: Spark Connect (SPARK_REMOTE) runs no RDD jobs")
-    running = None
-    with suppress(PySparkRuntimeError):  # there is none; one that another thread started counts, too
-        running = SparkSession.active()
+    running = SparkContext._active_spark_context  # None if there is none; it counts if another thread started it, too
     if running is not None:
-        if running.sparkContext.getConf().get("spark.speculation", "false") == "true":
+        if running.getConf().get("spark.speculation", "false") == "true":
             raise EngineError(
                 "the running Spark session has spark.speculation=true, so two tasks could write the same file:"
                 " set it to false"
             )
         yield running
         return
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # not python3 of the PATH, which may lack packages
-    builder = SparkSession.builder.appName(name).config("spark.speculation", "false")
     try:
-        spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+        context = _new_context(name)
     except PySparkException as error:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise EngineError(f"Spark did not start: {error}") from error
         raise _java_error(error) from error
     try:
-        yield spark
+        yield context
     finally:
-        spark.stop()
+        context.stop()
+
+
+def _new_context(name: str) -> Any:
+    """Starts Spark, in a JVM of ours unless spark-submit or an earlier session has started one.
+
+    Java options of the user come after ours, and win. Raises PySparkException, EngineError.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # not python3 of the PATH, which may lack packages
+    settings = {"spark.speculation": "false", "spark.ui.showConsoleProgress": "false"}
+    given = os.environ.get(_JVM_OPTIONS)
+    os.environ[_JVM_OPTIONS] = f"{_QUICK_START} {given or ''}".strip()
+    try:
+        return SparkContext(conf=SparkConf().setAppName(name).setAll(list(settings.items())))
+    except Py4JError as error:
+        raise EngineError(f"Spark did not start: {error}") from error
+    finally:
+        if given is None:
+            del os.environ[_JVM_OPTIONS]
+        else:
+            os.environ[_JVM_OPTIONS] = given

@@ -79,7 +79,7 @@ def test_options_are_read_before_a_session_is_started(
     def start(name: str) -> NoReturn:
         pytest.fail(f"a session for {name}")
 
-    monkeypatch.setattr(pyspark_odradek, "spark_session", start)
+    monkeypatch.setattr(pyspark_odradek, "spark_context", start)
     with pytest.raises(SystemExit) as ended:
         pyspark_odradek.main([job, option])
     assert ended.value.code == exit_code
