@@ -19,6 +19,8 @@ MOST_KEYS = 1 << 21
 _BUCKETS = 1 << 16
 _BITS = 1 << 20
 _FIRST_SLOTS = 1 << 12
+_FEW = 4096
+"""Up to this number of records their hashes are kept instead of tables, which have 1.5 MB."""
 _PRIME, _SEED, _MIX = 0x100000001B3, -0x340D631B7BDDDCDB, -0x00AE502812AA7333
 
 
@@ -60,35 +62,76 @@ class KeyCounts:
     sketch (Cormode 2005).
     """
 
-    __slots__ = ("bits", "buckets", "records")
+    __slots__ = ("_few", "_tables", "records")
 
     def __init__(self) -> None:
-        self.buckets = numpy.zeros((2, _BUCKETS), numpy.int32)
-        self.bits = numpy.zeros(_BITS, numpy.uint8)
         self.records = 0
+        self._few: list[Hashes] = []
+        self._tables: tuple[NDArray[numpy.int32], NDArray[numpy.uint8]] | None = None
+
+    @property
+    def buckets(self) -> NDArray[numpy.int32]:
+        """The counts of the sketch."""
+        return self._made_tables()[0]
+
+    @property
+    def bits(self) -> NDArray[numpy.uint8]:
+        """1 for each bit that a key has set."""
+        return self._made_tables()[1]
+
+    def _made_tables(self) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint8]]:
+        if self._tables is None:
+            self._tables = numpy.zeros((2, _BUCKETS), numpy.int32), numpy.zeros(_BITS, numpy.uint8)
+            for hashes in self._few:
+                _count(hashes, *self._tables)
+            self._few = []
+        return self._tables
 
     def add(self, hashes: Hashes) -> None:
         """Counts keys."""
-        if len(hashes):
-            self.records += len(hashes)
-            _count(hashes, self.buckets, self.bits)
+        if not len(hashes):
+            return
+        self.records += len(hashes)
+        if self._tables is None and self.records <= _FEW:
+            self._few.append(hashes)
+        else:
+            _count(hashes, *self._made_tables())
 
-    def merge(self, records: int, buckets: NDArray[numpy.int32], bits: NDArray[numpy.uint8]) -> None:
+    def merge(self, other: "KeyCounts") -> None:
+        """Adds the counts of another part of the log."""
+        if other._tables is None:
+            for hashes in other._few:
+                self.add(hashes)
+        else:
+            self.merge_tables(other.records, *other._tables)
+
+    def merge_tables(self, records: int, buckets: NDArray[numpy.int32], bits: NDArray[numpy.uint8]) -> None:
         """Adds the counts of another part of the log."""
         if records:
             self.records += records
-            self.buckets += buckets
-            self.bits |= bits
+            mine, my_bits = self._made_tables()
+            mine += buckets
+            my_bits |= bits
 
     @property
     def most(self) -> int:
         """No key has more records than this."""
-        return int(self.buckets.max(axis=1).min())
+        if self._tables is None and self._few:
+            hashes = numpy.concatenate(self._few)
+            rows = (hashes & 0xFFFF, (hashes >> 16) & 0xFFFF)
+            return int(min(numpy.unique(row, return_counts=True)[1].max() for row in rows))
+        return int(self.buckets.max(axis=1).min()) if self.records else 0
 
     @property
     def distinct(self) -> int:
         """The estimated number of different keys; good up to some millions."""
-        empty = max(_BITS - int(self.bits.sum()), 1)
+        if not self.records:
+            return 0
+        if self._tables is None:
+            full = len(numpy.unique((numpy.concatenate(self._few) >> 32) & 0xFFFFF))
+        else:
+            full = int(numpy.count_nonzero(self.bits))
+        empty = max(_BITS - full, 1)
         return min(round(-_BITS * float(numpy.log(empty / _BITS))), self.records)
 
 

@@ -100,8 +100,7 @@ class RecordChecks:
     def end(self) -> RecordSums | None:
         """Ends a segment: adds its sums to the partition's, and returns them if they are kept."""
         own = self._own
-        counts = own.counts
-        self._counts.merge(counts.records, counts.buckets, counts.bits)
+        self._counts.merge(own.counts)
         self._decoded_size += own.decoded_size
         self._is_compressed |= own.is_compressed
         return None if own.placement is None else own.sums(self._task.cleaned_to)
@@ -123,7 +122,7 @@ class RecordChecks:
     def take(self, sums: RecordSums) -> None:
         """Adds the sums of the log's next segment, which was accepted, instead of reading it."""
         bits = numpy.unpackbits(sums.bits.values())
-        self._counts.merge(sums.key_records, sums.buckets.values().reshape(2, -1), bits)
+        self._counts.merge_tables(sums.key_records, sums.buckets.values().reshape(2, -1), bits)
         self._decoded_size += sums.decoded_size
         self._is_compressed |= sums.is_compressed
         self._clean_keys.add(sums.clean_hashes.values())

@@ -55,6 +55,22 @@ def test_counts_of_keys() -> None:
     assert 0.98 < counts.distinct / 30_001 < 1.02
 
 
+@pytest.mark.parametrize("records", [2, 4096, 4097, 20_000])
+def test_few_keys_are_counted_as_in_tables(records: int) -> None:
+    chance = random.Random(records)
+    parts = [hashes_of([b"key-%d" % chance.randrange(3000) for _ in range(records // 2 + half)]) for half in (0, 1)]
+    few, tables = KeyCounts(), KeyCounts()
+    assert tables.buckets.sum() == tables.bits.sum() == 0, "the tables are made"
+    for part in parts:
+        own = KeyCounts()
+        own.add(part)
+        few.merge(own)
+        tables.add(part)
+    assert (few.records, few.most, few.distinct) == (tables.records, tables.most, tables.distinct)
+    assert (few.buckets == tables.buckets).all()
+    assert (few.bits == tables.bits).all()
+
+
 @pytest.mark.skipif(not IS_COMPILED, reason="there is only one hash without numba")
 def test_the_hash_is_the_same_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [random.Random(seed).randbytes(seed % 40) for seed in range(300)]
