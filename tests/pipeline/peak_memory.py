@@ -19,6 +19,8 @@ from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.compact.partition_job import CompactionTask, compact_partition
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.pipeline.export.command import export
+from odradek.pipeline.importing.input_rows import ImportSizes
+from odradek.pipeline.importing.job import ImportOrder, import_rows
 from odradek.pipeline.reading.options import Mode, Pruning, parse_options
 from odradek.pipeline.reading.split_reader import Reading, read_split
 from odradek.pipeline.reading.splits import plan_records
@@ -27,6 +29,8 @@ from odradek.storage.log.log_config import LogConfig
 from support.brokers.peak_memory import peak_resident_bytes
 
 from .engine_tasks import PYTHON_PATH
+
+SMALL_STEPS = ImportSizes(chunk_bytes=4 << 20, group_bytes=4 << 20)
 
 
 def audit_job(directory: Path) -> None:
@@ -66,12 +70,19 @@ def compact_job(directory: Path) -> None:
     assert outcome.records_after < outcome.records_before
 
 
+def import_job(file: Path) -> None:
+    """Runs an import in this process, with small steps."""
+    with tempfile.TemporaryDirectory() as output:
+        import_rows(ImportOrder([file], Path(output) / "logs", max_workers=1, sizes=SMALL_STEPS))
+
+
 JOBS: dict[str, Callable[[Path], None]] = {
     "audit": audit_job,
     "export": export_job,
     "kafkalog": data_source_job,
     "dump-log": dump_job,
     "compact": compact_job,
+    "import": import_job,
 }
 
 
