@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..decode.spans import Bytes, Fields, Flags, Int32s, Int64s
 from ..engine.compiled import compiled
+from .packed_arrays import PackedArray
 
 Hashes = NDArray[numpy.int64]
 
@@ -112,6 +113,17 @@ class KeyCounts:
             mine, my_bits = self._made_tables()
             mine += buckets
             my_bits |= bits
+
+    def merge_packed(self, records: int, buckets: PackedArray, bits: PackedArray) -> None:
+        """Adds the counts of another part of the log; `bits` has eight in each number."""
+        few, few_bits = buckets.entries(), bits.entries()
+        if few is None or few_bits is None:
+            self.merge_tables(records, buckets.values().reshape(2, -1), numpy.unpackbits(bits.values()))
+            return
+        self.records += records
+        mine, my_bits = self._made_tables()
+        mine.reshape(-1)[few[0]] += few[1].astype(mine.dtype)
+        my_bits.reshape(-1, 8)[few_bits[0]] |= numpy.unpackbits(few_bits[1][:, None], axis=1)
 
     @property
     def most(self) -> int:

@@ -49,6 +49,13 @@ class PackedArray(NamedTuple):
         array[indexes.numbers()] = numbers.numbers()
         return array
 
+    def entries(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """The indexes and values of the numbers that are not 0; None if there are many of them."""
+        if len(self.parts) == 1:
+            return None
+        indexes, numbers = self.parts
+        return indexes.numbers(), numbers.numbers()
+
     def described(self) -> list[Any]:
         """What a reader needs to know besides the bytes of the parts."""
         return [self.kind, self.size, [[part.kind, len(part.data)] for part in self.parts]]

@@ -121,8 +121,7 @@ class RecordChecks:
 
     def take(self, sums: RecordSums) -> None:
         """Adds the sums of the log's next segment, which was accepted, instead of reading it."""
-        bits = numpy.unpackbits(sums.bits.values())
-        self._counts.merge_tables(sums.key_records, sums.buckets.values().reshape(2, -1), bits)
+        self._counts.merge_packed(sums.key_records, sums.buckets, sums.bits)
         self._decoded_size += sums.decoded_size
         self._is_compressed |= sums.is_compressed
         self._clean_keys.add(sums.clean_hashes.values())

@@ -7,6 +7,7 @@ import pytest
 
 from odradek.pipeline.audit import key_tables
 from odradek.pipeline.audit.key_tables import Hashes, KeyCounts, KeySet, hash_keys
+from odradek.pipeline.audit.packed_arrays import PackedArray
 from odradek.pipeline.decode.spans import Fields
 from odradek.pipeline.engine.compiled import IS_COMPILED
 
@@ -59,16 +60,20 @@ def test_counts_of_keys() -> None:
 def test_few_keys_are_counted_as_in_tables(records: int) -> None:
     chance = random.Random(records)
     parts = [hashes_of([b"key-%d" % chance.randrange(3000) for _ in range(records // 2 + half)]) for half in (0, 1)]
-    few, tables = KeyCounts(), KeyCounts()
+    few, tables, packed = KeyCounts(), KeyCounts(), KeyCounts()
     assert tables.buckets.sum() == tables.bits.sum() == 0, "the tables are made"
     for part in parts:
         own = KeyCounts()
         own.add(part)
         few.merge(own)
+        bits = PackedArray.of(numpy.packbits(own.bits))
+        packed.merge_packed(own.records, PackedArray.of(own.buckets.reshape(-1)), bits)
         tables.add(part)
     assert (few.records, few.most, few.distinct) == (tables.records, tables.most, tables.distinct)
-    assert (few.buckets == tables.buckets).all()
-    assert (few.bits == tables.bits).all()
+    for found in (few, packed):
+        assert found.records == tables.records
+        assert (found.buckets == tables.buckets).all()
+        assert (found.bits == tables.bits).all()
 
 
 @pytest.mark.skipif(not IS_COMPILED, reason="there is only one hash without numba")
