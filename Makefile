@@ -166,7 +166,10 @@ test-long-rolling: LONG = tests/cluster/test_rolling.py
 ## test-long-examples: each project of examples/ ships 100 of 100 orders over five restarts of its broker, ten times in a row
 test-long-examples: LONG = tests/examples
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups share-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit audit-damage door neighbours loop mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers platforms examples)
+## test-long-systemd: the unit of conf under a real systemd, in a container with a Debian of its own (root, Debian)
+test-long-systemd: LONG = tests/pages
+
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups share-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit audit-damage door neighbours loop mixed bombs replication cluster-fire cluster-simulator rolling authorization wheel testcontainers platforms examples systemd)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 
