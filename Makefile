@@ -242,6 +242,10 @@ bench-streams: $(VENV)/.installed-dev
 bench-pipeline: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/pipeline.py $(BENCH_ARGUMENTS)
 
+## bench-pipeline-cost: an audit of 1 and 10 GB in 50 to 50,000 partitions, on each engine, and the model (an hour); prints the tables
+bench-pipeline-cost: $(VENV)/.installed-dev
+	PYTHONPATH=tests:. $(BIN)/python bench/pipeline_cost.py $(BENCH_ARGUMENTS)
+
 ## bench-alternatives: other brokers for tests and ours in turn (5 minutes; Java, Maven, Go); prints the table
 bench-alternatives: $(VENV)/.installed-dev
 	PYTHONPATH=tests:bench $(BIN)/python -m alternatives.run $(BENCH_ARGUMENTS)
@@ -308,4 +312,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,docs,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs screenshots site release-check wheel clean help
+.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-pipeline-cost bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs screenshots site release-check wheel clean help
