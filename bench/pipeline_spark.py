@@ -2,7 +2,7 @@
 
 The real Kafka serves the very directory's bytes: the data set's partition is put into its log directory while it is
 stopped. Both sources run in one session of two cores, give the same four columns to a sink that throws them away, and
-cut the work into as many tasks.
+cut the work into as many tasks. Python workers and the JVM talk through Unix domain sockets, as docs/spark.md advises.
 """
 
 import os
@@ -38,6 +38,7 @@ def session() -> Iterator[SparkSession]:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "2g")
         .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.python.unix.domain.socket.enabled", "true")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")
