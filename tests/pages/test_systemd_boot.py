@@ -15,9 +15,9 @@ from support.pipeline.wheel import ROOT, build_wheel, run
 
 SUITE = "bookworm"
 PACKAGES = "systemd,systemd-sysv,dbus,python3,python3-venv,ca-certificates"
-WITHOUT_NETWORK = "PIP_NO_INDEX=1 PIP_FIND_LINKS=/root/wheels"
+WITHOUT_NETWORK = "PIP_NO_INDEX=1 PIP_FIND_LINKS=/srv/wheels"
 NSPAWN = ("systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network")
-SCENE = """exec > /root/scene.log 2>&1
+SCENE = """exec > /srv/scene.log 2>&1
 said() { echo "== $1: $2"; }
 main() { systemctl show odradek --property MainPID --value; }
 odradek() { /opt/odradek/bin/odradek "$@"; }
@@ -45,7 +45,7 @@ SERVICE = """[Unit]
 After=multi-user.target
 [Service]
 Type=oneshot
-ExecStart=/bin/bash /root/scene.sh
+ExecStart=/bin/bash /srv/scene.sh
 """
 
 pytestmark = pytest.mark.long
@@ -60,13 +60,13 @@ def debian(tmp_path: Path) -> Path:
         program_or_skip(program, package)
     root = tmp_path / "root"
     run("mmdebstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, root, directory=tmp_path)
-    checkout = root / "root" / "checkout"
+    checkout = root / "srv" / "checkout"
     wheel = build_wheel(tmp_path / "wheel")
     (checkout / "dist").mkdir(parents=True)
     shutil.copy(wheel, checkout / "dist")
     shutil.copytree(ROOT / "conf", checkout / "conf")
     download = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--python-version=3.11"]
-    run(*download, "--dest", root / "root" / "wheels", wheel, directory=tmp_path)
+    run(*download, "--dest", root / "srv" / "wheels", wheel, directory=tmp_path)
     return root
 
 
@@ -74,9 +74,9 @@ def test_the_unit_starts_restarts_and_gives_up(debian: Path) -> None:
     install = only_block("docs/operating.md", "Install as a service", "sh").text
     before, command = re.fullmatch(r"(.*)^(systemctl .*?)$.*", install, re.MULTILINE | re.DOTALL).groups()  # type: ignore[union-attr]
     assert SCENE.count(command) == 1, "the page's own line is run"
-    commands = f"set -e; export {WITHOUT_NETWORK}; cd /root/checkout\n{before}"
+    commands = f"set -e; export {WITHOUT_NETWORK}; cd /srv/checkout\n{before}"
     run(*NSPAWN, "--directory", debian, "--pipe", "/bin/sh", "-c", commands, directory=debian)
-    (debian / "root" / "scene.sh").write_text(SCENE)
+    (debian / "srv" / "scene.sh").write_text(SCENE)
     units = debian / "etc" / "systemd" / "system"
     (units / "scene.service").write_text(SERVICE)
     wanted = units / "multi-user.target.wants"
@@ -89,7 +89,7 @@ def test_the_unit_starts_restarts_and_gives_up(debian: Path) -> None:
         capture_output=True,
         check=False,
     )
-    log = debian / "root" / "scene.log"
+    log = debian / "srv" / "scene.log"
     assert log.exists(), booted.stdout[-3000:] + booted.stderr[-3000:]
     text = log.read_text()
     assert dict(re.findall(r"^== (\w+): (.*)$", text, re.MULTILINE)) == {
