@@ -25,12 +25,17 @@ def connect_libs() -> Path:
     return fetched(f"kafka-connect-{KAFKA_VERSION}", [*artifacts, ("org.slf4j", "slf4j-simple", "1.7.36")])
 
 
-def connect_program(name: str, main_class: str, directory: Path, settings: Mapping[str, str]) -> SystemProcess:
-    """Starts a program of Connect with a properties file. Without Java, the test is skipped, or fails in CI."""
+def connect_program(
+    name: str, main_class: str, directory: Path, settings: Mapping[str, str], libs: Path | None = None
+) -> SystemProcess:
+    """Starts a program of Connect with a properties file. ``libs``: other jars than those of :func:`connect_libs`.
+
+    Without Java, the test is skipped, or fails in CI.
+    """
     java_or_skip()
     properties = directory / f"{name}.properties"
     properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-    java, *rest = jar_arguments(connect_libs(), "256m")
+    java, *rest = jar_arguments(libs or connect_libs(), "256m")
     command = [
         java,
         f"-Dorg.slf4j.simpleLogger.log.{_REST}=info",
@@ -44,7 +49,10 @@ def connect_program(name: str, main_class: str, directory: Path, settings: Mappi
 class ConnectWorker:
     """A distributed worker with exactly-once sources."""
 
-    def __init__(self, servers: str, directory: Path) -> None:
+    def __init__(
+        self, servers: str, directory: Path, settings: Mapping[str, str] | None = None, libs: Path | None = None
+    ) -> None:
+        """``settings`` replace or add to the worker's. ``libs``: its jars, if it needs other connectors."""
         self._settings = {
             "bootstrap.servers": servers,
             "group.id": "connect",
@@ -63,13 +71,15 @@ class ConnectWorker:
             "session.timeout.ms": "6000",
             "heartbeat.interval.ms": "1000",
             "connector.client.config.override.policy": "All",
+            **(settings or {}),
         }
+        self._libs = libs
         self._directory = directory
         self.process = self._start()
 
     def _start(self) -> SystemProcess:
         main_class = "org.apache.kafka.connect.cli.ConnectDistributed"
-        return connect_program("connect", main_class, self._directory, self._settings)
+        return connect_program("connect", main_class, self._directory, self._settings, self._libs)
 
     def __enter__(self) -> Self:
         return self
@@ -78,6 +88,10 @@ class ConnectWorker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.process.kill()
+
+    def start_again(self) -> None:
+        """Starts the worker again after a stop."""
+        self.process = self._start()
 
     def restart_after_kill(self) -> None:
         """Kills the worker and starts it again."""
