@@ -10,7 +10,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import pyspark_odradek
-from odradek.pipeline.spark.portion import ReadPortion, freeze_once, items_of
+from odradek.pipeline.engine.frozen_objects import freeze_once
+from odradek.pipeline.spark.portion import ReadPortion, items_of
 from odradek.pipeline.tables.registry import TABLES
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import Record, decode_records
