@@ -265,6 +265,7 @@ class BrokerServer:
         acceptor = self._listen(parts)
         background = self._start_background(parts)
         if parts.metrics is not None:
+            self._undo.callback(parts.metrics.stop)
             await parts.metrics.listen(
                 broker,
                 parts.hosting,
@@ -391,8 +392,6 @@ class BrokerServer:
         if running.disk_watch is not None:
             await running.disk_watch.stop()
         await running.background.stop()
-        if running.parts.metrics is not None:
-            running.parts.metrics.stop()
         await running.snapshots.stop()
         self._undo.close()
         # One turn of the loop lets the transports and the listeners close, and ends what the acceptor has cancelled.

@@ -30,5 +30,5 @@ def test_a_deleted_topic_is_gone_for_those_who_do_not_create_it(kafka: InProcess
 
 def test_the_topic_of_offsets_is_ready_internal_and_without_files(kafka: InProcessBroker) -> None:
     [topic] = Asking(kafka.port).ask(MetadataRequest(None, allow_auto_topic_creation=False), 12).topics
-    assert (topic.name, topic.is_internal, len(topic.partitions)) == ("__consumer_offsets", True, 50)
+    assert (topic.name, topic.is_internal, len(topic.partitions)) == ("__consumer_offsets", True, 3)
     assert not list(kafka.log_dir.glob("__consumer_offsets-*"))

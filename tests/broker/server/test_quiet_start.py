@@ -10,6 +10,7 @@ from odradek.testing import InProcessBroker
 PARTITIONS = 50
 
 
+@pytest.mark.kafka(configs={"offsets.topic.num.partitions": PARTITIONS})
 def test_a_restart_writes_no_line_for_each_partition_with_groups(
     kafka: InProcessBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
