@@ -28,7 +28,7 @@ def test_there_is_one_for_each_library() -> None:
     assert all(f"[{project.name}]({project.name})" in listed for project in PROJECTS)
 
 
-def tests_of(project: Path, directory: Path, *selection: str) -> str:
+def run_tests(project: Path, directory: Path, *selection: str) -> str:
     """The output of a project's tests, which must pass."""
     command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(project), *WARNINGS]
     command += ["-p", "no:cacheprovider", "--basetemp", str(directory), "test_shipping.py", *selection]
@@ -41,11 +41,11 @@ def tests_of(project: Path, directory: Path, *selection: str) -> str:
 
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
 def test_its_tests_pass(project: Path, tmp_path: Path) -> None:
-    assert "3 passed" in tests_of(project, tmp_path)
+    assert "3 passed" in run_tests(project, tmp_path)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
 def test_all_orders_are_shipped_over_five_restarts_ten_times_in_a_row(project: Path, tmp_path: Path) -> None:
     for _ in range(RUNS):
-        assert "1 passed" in tests_of(project, tmp_path, "-k", "five_restarts")
+        assert "1 passed" in run_tests(project, tmp_path, "-k", "five_restarts")

@@ -45,7 +45,7 @@ def test_warnings_of_the_log_are_counted_by_module(kafka: InProcessBroker) -> No
 
 
 def counting() -> list[logging.Handler]:
-    """What counts the warnings of this process."""
+    """The handlers that count the warnings of this process."""
     return [handler for handler in logging.getLogger("odradek").handlers if isinstance(handler, WarningMetrics)]
 
 
