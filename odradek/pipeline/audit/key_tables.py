@@ -104,9 +104,9 @@ class KeyCounts:
             for hashes in other._few:
                 self.add(hashes)
         else:
-            self.merge_tables(other.records, *other._tables)
+            self._merge_tables(other.records, *other._tables)
 
-    def merge_tables(self, records: int, buckets: NDArray[numpy.int32], bits: NDArray[numpy.uint8]) -> None:
+    def _merge_tables(self, records: int, buckets: NDArray[numpy.int32], bits: NDArray[numpy.uint8]) -> None:
         """Adds the counts of another part of the log."""
         if records:
             self.records += records
@@ -116,9 +116,11 @@ class KeyCounts:
 
     def merge_packed(self, records: int, buckets: PackedArray, bits: PackedArray) -> None:
         """Adds the counts of another part of the log; `bits` has eight in each number."""
+        if not records:
+            return
         few, few_bits = buckets.entries(), bits.entries()
         if few is None or few_bits is None:
-            self.merge_tables(records, buckets.values().reshape(2, -1), numpy.unpackbits(bits.values()))
+            self._merge_tables(records, buckets.values().reshape(2, -1), numpy.unpackbits(bits.values()))
             return
         self.records += records
         mine, my_bits = self._made_tables()

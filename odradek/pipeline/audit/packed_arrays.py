@@ -42,11 +42,12 @@ class PackedArray(NamedTuple):
 
     def values(self) -> NDArray[Any]:
         """The array, as a new one."""
-        if len(self.parts) == 1:
+        entries = self.entries()
+        if entries is None:
             return self.parts[0].numbers().astype(self.kind)
         array = numpy.zeros(self.size, self.kind)
-        indexes, numbers = self.parts
-        array[indexes.numbers()] = numbers.numbers()
+        indexes, numbers = entries
+        array[indexes] = numbers
         return array
 
     def entries(self) -> tuple[NDArray[Any], NDArray[Any]] | None:

@@ -11,14 +11,18 @@ with lazy_imports:
 if TYPE_CHECKING:
     from odradek.broker.config.server_config import ServerConfig
 
-TEST_DEFAULTS: Mapping[str, str] = {
-    # Kafka's default of 3 s delays the first assignment of every group in a test.
-    "group.initial.rebalance.delay.ms": "0",
-    "group.streams.initial.rebalance.delay.ms": "0",
+FEW_PARTITIONS: Mapping[str, str] = {
     # With Kafka's default of 50 a third of a reset would be the creation of __consumer_offsets.
     "offsets.topic.num.partitions": "3",
     "transaction.state.log.num.partitions": "3",
     "share.coordinator.state.topic.num.partitions": "3",
+}
+"""The numbers of partitions of internal topics, for a broker alone and in a cluster."""
+TEST_DEFAULTS: Mapping[str, str] = {
+    # Kafka's default of 3 s delays the first assignment of every group in a test.
+    "group.initial.rebalance.delay.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    **FEW_PARTITIONS,
 }
 """The configs in which a broker for tests differs from Kafka's defaults, by Kafka's keys."""
 

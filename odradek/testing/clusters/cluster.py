@@ -20,7 +20,7 @@ from types import TracebackType
 from odradek.broker.metadata.image.image import MetadataImage, PartitionImage
 from odradek.client.cluster.metadata import TopicMetadata
 
-from ..broker.config_values import ConfigValue, config_text
+from ..broker.config_values import FEW_PARTITIONS, ConfigValue, config_text
 from ..controller.embedded import NODE_ID as CONTROLLER_ID
 from ..controller.embedded import EmbeddedController
 from ..inspection import Inspection
@@ -45,15 +45,13 @@ def cluster_defaults(brokers: int) -> dict[str, str]:
         "replica.fetch.backoff.ms": "100",
         # A cluster is used to test replication (Kafka: 1).
         "default.replication.factor": replicas,
-        # Kafka's replication factors, limited to the number of brokers. Few partitions are created faster (Kafka: 50).
+        # Kafka's replication factors, limited to the number of brokers.
         "offsets.topic.replication.factor": replicas,
-        "offsets.topic.num.partitions": "3",
         "transaction.state.log.replication.factor": replicas,
         "transaction.state.log.min.isr": min_isr,
-        "transaction.state.log.num.partitions": "3",
         "share.coordinator.state.topic.replication.factor": replicas,
         "share.coordinator.state.topic.min.isr": min_isr,
-        "share.coordinator.state.topic.num.partitions": "3",
+        **FEW_PARTITIONS,
     }
 
 
