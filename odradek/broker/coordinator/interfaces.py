@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.records.batch import Buffer
 
 from .effects import Effects
 
@@ -49,8 +50,8 @@ class CoordinatorLog(Protocol):
     def leader_epoch(self) -> int:
         """The leader epoch of the partition, which is also the epoch of the coordinator."""
 
-    def append(self, batch: bytes, now_ms: int) -> int:
-        """Appends one record batch and returns the offset of its first record. Raises KafkaError."""
+    def append(self, batch: Buffer, now_ms: int) -> int:
+        """Appends one record batch, which is not kept. Returns the offset of its first record. Raises KafkaError."""
 
     def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:
         """Appends the marker of a client's transaction. ``transaction_version``: that of the client (KIP-1228).

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.batch import Buffer, iterate_headers
 from odradek.storage.log.log import AppendOrigin
 from odradek.storage.log.read_result import in_memory
 
@@ -40,11 +40,11 @@ class PartitionLog:
         """The epoch in which this broker leads the partition."""
         return self._partition.leader_epoch
 
-    def append(self, batch: bytes, now_ms: int) -> int:
+    def append(self, batch: Buffer, now_ms: int) -> int:
         """Appends one batch and returns its first offset. Raises KafkaError."""
         return self.append_marker(batch, now_ms, 0)
 
-    def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:
+    def append_marker(self, batch: Buffer, now_ms: int, transaction_version: int) -> int:
         """Appends the marker of a client's transaction and returns its offset. Raises KafkaError."""
         leading, topics = self._partition.leading, self._topics
         try:

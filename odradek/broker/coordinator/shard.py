@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.batch import Buffer
 from odradek.protocol.records.compression import CompressionType
 
 from ..timers.timers import Timers
@@ -237,9 +238,9 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         """Whether a batch is durable as soon as it is appended, in the records as the core writes them."""
         return self._compression is CompressionType.NONE and self._log.stores_at_once()
 
-    def append_batch(self, batch: bytes, now_ms: int) -> int:
-        """Appends a batch and returns its first offset. The caller changes the core as a replay would. Raises
-        KafkaError."""
+    def append_batch(self, batch: Buffer, now_ms: int) -> int:
+        """Appends a batch, which is not kept, and returns its first offset. The caller changes the core as a replay
+        would. Raises KafkaError."""
         return self._log.append(batch, now_ms)
 
     def set_timer(self, timer: SetTimer) -> None:

@@ -28,7 +28,7 @@ from ..dispatch.route import Lane, Route
 from ..groups.classic.group import GroupState
 from ..groups.consumer.registry import GroupRegistry
 from ..groups.offsets.commit import NO_RETENTION, validate_committer
-from ..groups.offsets.partition_offsets import NO_TIMESTAMP, CommittedOffset
+from ..groups.offsets.partition_offsets import NO_TIMESTAMP
 from ..groups.offsets.store import offset_commit_record
 from ..metadata.image.image import MetadataImage, TopicImage
 from ..network.connection import Connection
@@ -49,17 +49,16 @@ LONGEST_HEAD = 1024
 """The bytes before the partitions of a request that is remembered: with the names of client, group and member."""
 PARTITION = Struct(">iqiBB")
 """Index, offset, leader epoch, the length of the metadata (null or empty), no tagged fields."""
-EMPTY = (b"\0\0", b"\1\0")
-"""Metadata and tagged fields of a partition."""
-END = b"\0\0"
+END_BYTES = 2
 """No tagged fields of topic and request."""
 TIMES = Struct(">qq")
-OFFSET_AND_EPOCH = Struct(">qi")
-TIME = Struct(">q")
-TIME_AFTER = OFFSET_AND_EPOCH.size + 1
-"""Where the commit time of a stored value begins, after offset, leader epoch and an empty text."""
+STORED = Struct(">qibq")
+"""Of a stored value: offset, leader epoch, EMPTY_TEXT, commit time."""
+EMPTY_TEXT = 1
 MARK = 0x1122334455667700
 MARKED_EPOCH = 0x12345678
+Commit = tuple[int, int, int, int, int]
+"""The fields of :data:`PARTITION`."""
 RENEWS = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
 """The states in which a commit renews the member's session."""
 
@@ -67,23 +66,24 @@ RENEWS = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
 class CommitBatch:
     """The record batch of a commit, with the places of its numbers, and the answer."""
 
-    __slots__ = ("_places", "_template", "answer")
+    __slots__ = ("_batch", "_checked", "_places", "answer")
 
     def __init__(self, template: bytes, places: Sequence[int], answer: FixedAnswer) -> None:
         """``places``: of the offset of each record."""
-        self._template = template
+        self._batch = memoryview(bytearray(template))
+        self._checked = self._batch[ATTRIBUTES_POSITION:]
+        """The bytes that the CRC covers."""
         self._places = places
         self.answer = answer
 
-    def encoded(self, commits: Sequence[tuple[int, int]], now_ms: int) -> bytes:
-        """The batch with these offsets and leader epochs."""
-        batch = bytearray(self._template)
+    def encoded(self, commits: Sequence[Commit], now_ms: int) -> memoryview:
+        """The batch with these offsets and leader epochs. The next call overwrites it."""
+        batch = self._batch
         TIMES.pack_into(batch, BASE_TIMESTAMP_POSITION, now_ms, now_ms)
-        for place, (offset, leader_epoch) in zip(self._places, commits, strict=True):
-            OFFSET_AND_EPOCH.pack_into(batch, place, offset, leader_epoch)
-            TIME.pack_into(batch, place + TIME_AFTER, now_ms)
-        UINT32.pack_into(batch, CRC_POSITION, crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]))
-        return bytes(batch)
+        for place, (_, offset, leader_epoch, _, _) in zip(self._places, commits, strict=True):
+            STORED.pack_into(batch, place, offset, leader_epoch, EMPTY_TEXT, now_ms)
+        UINT32.pack_into(batch, CRC_POSITION, crc32c(self._checked))
+        return batch
 
 
 class KnownCommit:
@@ -127,7 +127,7 @@ class OffsetCommitLane:
                 return False
             at = connection.committed_head = known.end
         commits = _commits(frame, at)
-        if commits is None or not self._may_commit(connection, known):
+        if commits is None or (parts.authorizer is not None and not self._may_commit(connection, known)):
             return False
         request, topic = known.request, known.topic
         shard = parts.groups.ready_shard(request.group_id)
@@ -135,19 +135,19 @@ class OffsetCommitLane:
             return False
         now_ms = parts.clock_ms()
         try:
-            indexes = tuple([index for index, *_ in commits])
+            indexes = tuple([commit[0] for commit in commits])
             session_timer = self._session_timer(shard.core.groups, known, indexes)
             batch = known.batches.get(indexes) or _add_batch(self._route, known, indexes)
             if batch is None:
                 return False
-            first_offset = shard.append_batch(batch.encoded([commit[1:3] for commit in commits], now_ms), now_ms)
+            first_offset = shard.append_batch(batch.encoded(commits, now_ms), now_ms)
         except KafkaError:
             return False  # nothing has changed, also by an append that raises: the general path finds the same error
         if session_timer is not None:
             shard.set_timer(session_timer)
+        put, group_id, rest = shard.core.offsets.put_committed, request.group_id, ("", NO_TIMESTAMP, topic.topic_id)
         for record_offset, (index, offset, leader_epoch, _, _) in enumerate(commits, first_offset):
-            committed = CommittedOffset(offset, leader_epoch, "", now_ms, NO_TIMESTAMP, topic.topic_id, record_offset)
-            shard.core.offsets.put_committed(request.group_id, topic.name, index, committed)
+            put(group_id, topic.name, index, offset, leader_epoch, now_ms, record_offset, rest)
         shard.core.groups.counts.offset_commits += len(commits)
         self._answering.send(connection, [batch.answer.encoded(frame)], len(commits))
         return True
@@ -186,19 +186,20 @@ class OffsetCommitLane:
         return found
 
 
-def _commits(frame: memoryview, at: int) -> list[tuple[int, int, int, int, int]] | None:
+def _commits(frame: memoryview, at: int) -> list[Commit] | None:
     """The partitions of a request; None if it has others than those that this lane serves."""
     try:
         count = frame[at] - 1
         at += 1
         end = at + count * PARTITION.size
-        if not 0 < count <= MOST_PARTITIONS or frame[end:] != END:
+        if not 0 < count <= MOST_PARTITIONS or end + END_BYTES != len(frame) or frame[end] or frame[end + 1]:
             return None
         commits = list(PARTITION.iter_unpack(frame[at:end]))
     except (IndexError, struct_error):
         return None
-    if any(length > 1 or tags for *_, length, tags in commits):
-        return None
+    for _, _, _, length, tags in commits:
+        if length > EMPTY_TEXT or tags:
+            return None
     return commits
 
 
@@ -213,7 +214,7 @@ def _learn(route: Route, frame: memoryview, image: MetadataImage) -> KnownCommit
     by_id = route.version >= BY_ID_SINCE
     topic = image.topics_by_id.get(asked.topic_id) if by_id else image.topics_by_name.get(asked.name)
     count = len(asked.partitions)
-    head = len(frame) - len(END) - count * PARTITION.size - 1
+    head = len(frame) - END_BYTES - count * PARTITION.size - 1
     if topic is None or not 8 < head <= LONGEST_HEAD or frame[head] != count + 1:
         return None
     request.topics = []
@@ -235,8 +236,8 @@ def _add_batch(route: Route, known: KnownCommit, indexes: tuple[int, ...]) -> Co
         for at, index in enumerate(indexes)
     ]
     template = batch_of(records, None, 0, CompressionType.NONE)
-    places = [template.find(OFFSET_AND_EPOCH.pack(MARK + at, MARKED_EPOCH)) for at in range(len(indexes))]
-    if any(TIME.pack(MARK) != template[place + TIME_AFTER : place + TIME_AFTER + TIME.size] for place in places):
+    places = [template.find(STORED.pack(MARK + at, MARKED_EPOCH, EMPTY_TEXT, MARK)) for at in range(len(indexes))]
+    if -1 in places:
         return None
     answered = [OffsetCommitResponse.OffsetCommitResponsePartition(index) for index in indexes]
     response = OffsetCommitResponse(

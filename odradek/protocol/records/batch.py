@@ -211,9 +211,9 @@ def read_header(buffer: Buffer, position: int = 0, end: int | None = None) -> Ba
     limit = len(buffer) if end is None else end
     available = limit - position
     if available >= BATCH_HEADER_SIZE:
-        header = BatchHeader._make(HEADER.unpack_from(buffer, position))
-        if header.magic == MAGIC and SMALLEST_LENGTHS[MAGIC] <= header.batch_length <= available - LOG_OVERHEAD:
-            return header
+        fields = HEADER.unpack_from(buffer, position)
+        if fields[3] == MAGIC and SMALLEST_LENGTHS[MAGIC] <= fields[1] <= available - LOG_OVERHEAD:
+            return tuple.__new__(BatchHeader, fields)  # _make and properties would be three Python calls
     size = batch_size(buffer, position, limit)
     if size is None:
         raise CorruptRecordError(f"{available} bytes are left at {position}, a batch header has {BATCH_HEADER_SIZE}")

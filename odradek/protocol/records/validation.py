@@ -20,13 +20,11 @@ from .batch import (
     BatchHeader,
     Buffer,
     batch_size,
-    check_crc,
     read_header,
 )
 from .compression import CompressionType
 from .errors import (
     InvalidRecordError,
-    RecordTooLargeError,
     UnsupportedCompressionTypeError,
 )
 from .first_record import check_count
@@ -76,18 +74,6 @@ def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
             "per partition"
         )
     return header
-
-
-def validate_batch(buffer: Buffer, position: int, header: BatchHeader, max_message_bytes: int) -> None:
-    """Checks that apply to every batch. Raises RecordTooLargeError beyond max.message.bytes, CorruptRecordError for a
-    wrong CRC.
-    """
-    size = header.batch_length + LOG_OVERHEAD
-    if size > max_message_bytes:
-        raise RecordTooLargeError(
-            f"The record batch size is {size} bytes which exceeds the maximum configured value of {max_message_bytes}"
-        )
-    check_crc(buffer, position, header)
 
 
 def validate_client_batch(header: BatchHeader) -> None:

@@ -166,12 +166,13 @@ class ReservedFiles(Files):
 
     def write(self, descriptor: int, parts: Sequence[Buffer], position: int) -> int:
         """Writes the parts at `position`. Returns the number of bytes that the system took."""
-        if descriptor in self._unreserved:
-            try:
-                return super().write(descriptor, parts, position)
-            except OSError as error:
-                if error.errno in FULL:
-                    self.when_full()
+        try:
+            return super().write(descriptor, parts, position)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            if descriptor in self._unreserved:
+                self.when_full()
                 raise
         return self._with_room(sum(map(len, parts)), partial(super().write, descriptor, parts, position))
 

@@ -29,7 +29,7 @@ from odradek.protocol.records.batch import (
 from odradek.protocol.records.checksum import crc32c
 from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError
 from odradek.protocol.records.first_record import check_beginning
-from odradek.protocol.records.validation import validate_batch, validate_client_batch
+from odradek.protocol.records.validation import validate_client_batch
 
 from ..producers.transaction_markers import read_marker
 from .log_config import LOG_APPEND_TIME, LogConfig
@@ -149,18 +149,24 @@ def _read_current(buffer: Buffer) -> BatchHeader:
 
 
 def check_batch(buffer: Buffer, header: BatchHeader, config: LogConfig, origin: AppendOrigin) -> None:
-    """Checks the header and the CRC. Raises KafkaError as `plan_append`."""
+    """Checks the header, and the CRC of a client's batch: the broker has just computed that of its own.
+
+    Raises KafkaError as `plan_append`.
+    """
     size = header.batch_length + LOG_OVERHEAD
     if len(buffer) != size:
         _refuse_second_batch(buffer, size)
+    if origin is CLIENT and header.base_offset != 0:
+        validate_client_batch(header)
+    if size > config.max_message_bytes:
+        most = config.max_message_bytes
+        raise RecordTooLargeError(
+            f"The record batch size is {size} bytes which exceeds the maximum configured value of {most}"
+        )
     if origin is CLIENT:
-        if header.base_offset != 0:
-            validate_client_batch(header)
-        validate_batch(buffer, 0, header, config.max_message_bytes)
+        check_crc(buffer, 0, header)
         validate_client_batch(header)
         check_beginning(buffer, header)
-    else:
-        validate_batch(buffer, 0, header, config.max_message_bytes)
 
 
 def inspect_client_batch(buffer: Buffer, now_ms: int, config: LogConfig) -> Steps[InspectedBatch]:

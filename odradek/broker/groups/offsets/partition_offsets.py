@@ -33,7 +33,7 @@ class CommittedOffset(NamedTuple):
     record_offset: int
 
 
-_Rest = tuple[str, int, bytes]
+Rest = tuple[str, int, bytes]
 """Metadata, expiry, topic id."""
 
 
@@ -48,8 +48,8 @@ class PartitionOffsets(MutableMapping[int, CommittedOffset]):
 
     def __init__(self) -> None:
         self._rows = array("q")
-        self._shared: _Rest = ("", NO_TIMESTAMP, b"")
-        self._unshared: dict[int, _Rest] | None = None
+        self._shared: Rest = ("", NO_TIMESTAMP, b"")
+        self._unshared: dict[int, Rest] | None = None
 
     def __len__(self) -> int:
         return len(self._rows) // _WORDS
@@ -75,17 +75,24 @@ class PartitionOffsets(MutableMapping[int, CommittedOffset]):
 
     def __setitem__(self, partition: int, committed: CommittedOffset) -> None:
         offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id, record_offset = committed
+        rest = (metadata, expire_timestamp_ms, topic_id)
+        self.put(partition, offset, leader_epoch, commit_timestamp_ms, record_offset, rest)
+
+    def put(
+        self, partition: int, offset: int, leader_epoch: int, commit_timestamp_ms: int, record_offset: int, rest: Rest
+    ) -> None:
+        """Sets an offset, as an assignment does, without an object for it. ``rest``: its other fields."""
         rows = self._rows
         if not rows:
-            self._shared = (metadata, expire_timestamp_ms, topic_id)
-        self._keep_rest(partition, (metadata, expire_timestamp_ms, topic_id))
+            self._shared = rest
+        if rest != self._shared or self._unshared is not None:
+            self._keep_rest(partition, rest)
         head = partition << _PARTITION_SHIFT | leader_epoch & _EPOCH_MASK
-        words = array("q", (head, offset, commit_timestamp_ms, record_offset))
         row, is_there = self._find(partition)
-        if row == len(rows):
-            rows += words
+        if is_there:
+            rows[row], rows[row + 1], rows[row + 2], rows[row + 3] = head, offset, commit_timestamp_ms, record_offset
         else:
-            rows[row : row + _WORDS if is_there else row] = words
+            rows[row:row] = array("q", (head, offset, commit_timestamp_ms, record_offset))
 
     def __delitem__(self, partition: int) -> None:
         row, is_there = self._find(partition)
@@ -136,7 +143,7 @@ class PartitionOffsets(MutableMapping[int, CommittedOffset]):
         row = low * _WORDS
         return row, rows[row] >> _PARTITION_SHIFT == partition
 
-    def _keep_rest(self, partition: int, rest: _Rest) -> None:
+    def _keep_rest(self, partition: int, rest: Rest) -> None:
         if rest != self._shared:
             if self._unshared is None:
                 self._unshared = {}

@@ -19,7 +19,7 @@ from ..records import (
     OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRATION,
     CoordinatorRecord,
 )
-from .partition_offsets import CommittedOffset, PartitionOffsets
+from .partition_offsets import CommittedOffset, PartitionOffsets, Rest
 
 
 def offset_commit_record(group_id: str, topic: str, partition: int, value: OffsetCommitValue) -> CoordinatorRecord:
@@ -139,24 +139,28 @@ class OffsetStore:
         producer_id: int = NO_PRODUCER_ID,
     ) -> None:
         """Stores a commit. A commit of a transaction is pending until the marker of the transaction is replayed."""
-        committed = CommittedOffset(
-            value.offset,
-            value.leader_epoch,
-            value.metadata,
-            value.commit_timestamp,
-            value.expire_timestamp,
-            value.topic_id,
-            record_offset,
-        )
+        rest = (value.metadata, value.expire_timestamp, value.topic_id)
+        stored = (value.offset, value.leader_epoch, value.commit_timestamp, record_offset, rest)
         if producer_id == NO_PRODUCER_ID:
-            self.put_committed(group_id, topic, partition, committed)
+            self.put_committed(group_id, topic, partition, *stored)
             return
-        _put(self._pending.setdefault(producer_id, {}), group_id, topic, partition, committed)
+        _of_topic(self._pending.setdefault(producer_id, {}), group_id, topic).put(partition, *stored)
         self._open_transactions.setdefault(group_id, set()).add(producer_id)
 
-    def put_committed(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
-        """Stores a commit that is not part of a transaction."""
-        _put(self._by_group, group_id, topic, partition, committed)
+    def put_committed(
+        self,
+        group_id: str,
+        topic: str,
+        partition: int,
+        offset: int,
+        leader_epoch: int,
+        commit_timestamp_ms: int,
+        record_offset: int,
+        rest: Rest,
+    ) -> None:
+        """Stores a commit that is not part of a transaction. ``rest``: the other fields of :class:`CommittedOffset`."""
+        offsets = _of_topic(self._by_group, group_id, topic)
+        offsets.put(partition, offset, leader_epoch, commit_timestamp_ms, record_offset, rest)
 
     def remove(self, group_id: str, topic: str, partition: int) -> None:
         """Removes an offset, also from open transactions."""
@@ -179,15 +183,15 @@ class OffsetStore:
                 for partition, offset in partitions.items():
                     known = self.get(group_id, topic, partition)
                     if known is None or offset.record_offset > known.record_offset:
-                        _put(self._by_group, group_id, topic, partition, offset)
+                        _of_topic(self._by_group, group_id, topic)[partition] = offset
 
 
-def _put(by_group: dict[str, TopicOffsets], group_id: str, topic: str, partition: int, offset: CommittedOffset) -> None:
+def _of_topic(by_group: dict[str, TopicOffsets], group_id: str, topic: str) -> PartitionOffsets:
     topics = by_group.setdefault(group_id, {})
     offsets = topics.get(topic)
     if offsets is None:
         offsets = topics[topic] = PartitionOffsets()
-    offsets[partition] = offset
+    return offsets
 
 
 def _remove(by_group: dict[str, TopicOffsets], group_id: str, topic: str, partition: int) -> None:
