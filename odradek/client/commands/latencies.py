@@ -27,14 +27,17 @@ class Latencies:
 
     def add(self, latency_ms: float, count: int = 1) -> None:
         """Counts a latency ``count`` times. A negative latency (a clock was set back) counts as 0."""
-        latency_ms = max(latency_ms, 0.0)
-        microseconds = int(latency_ms * 1000)
-        dropped = max(0, microseconds.bit_length() - KEPT_BITS)
-        bucket = microseconds >> dropped << dropped
+        if latency_ms < 0.0:
+            latency_ms = 0.0
+        bucket = int(latency_ms * 1000)
+        dropped = bucket.bit_length() - KEPT_BITS
+        if dropped > 0:
+            bucket = bucket >> dropped << dropped
         self._counts[bucket] = self._counts.get(bucket, 0) + count
         self.count += count
         self.total_ms += latency_ms * count
-        self.max_ms = max(self.max_ms, latency_ms)
+        if latency_ms > self.max_ms:
+            self.max_ms = latency_ms
 
     def merge(self, other: "Latencies") -> None:
         """Adds the counts of ``other``."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from odradek.protocol.records.batch import increment_sequence
+from odradek.protocol.records.values import decode_values, encode_values
 
 from ..types import Header, TopicPartition
 
@@ -32,15 +33,17 @@ def record_size(key: bytes | None, value: bytes | None, headers: list[Header]) -
     return size
 
 
-def values_size(values: Sequence[bytes]) -> int:
-    """Upper bound of the bytes that records of these values take in a batch, before compression.
+def values_size(values: Sequence[bytes]) -> tuple[int, int | None]:
+    """Upper bound of the bytes that records of these values take in a batch, before compression; and the size of each
+    value, None if they differ.
 
-    It holds if the timestamps in the batch differ by at most 17 minutes; more add up to 7 bytes to a record.
+    The bound holds if the timestamps in the batch differ by at most 17 minutes; more add up to 7 bytes to a record.
     """
     sizes = set(map(len, values))
-    largest = max(sizes)
-    total = sum(map(len, values)) if len(sizes) > 1 else largest * len(values)
-    return total + len(values) * value_overhead(largest)
+    if len(sizes) == 1:
+        each = sizes.pop()
+        return len(values) * (each + value_overhead(each)), each
+    return sum(map(len, values)) + len(values) * value_overhead(max(sizes)), None
 
 
 def value_overhead(size: int) -> int:
@@ -90,34 +93,46 @@ class SharedDelivery:
 
 @dataclass(eq=False, slots=True)
 class QueuedValues:
-    """Records without keys and headers, as ``send_values`` queues them: one timestamp and one future for all."""
+    """Records without keys and headers, as ``send_values`` queues them: one timestamp and one future for all.
+
+    A batch encodes them when they are added, as in Java: then the values are in the processor's cache, which is much
+    smaller than ``buffer.memory``. Their memory is free from then on.
+    """
 
     timestamp_ms: int
     values: Sequence[bytes]
+    """Empty after they were encoded."""
+    count: int
+    """The number of records."""
+    size: int
+    """Upper bound in bytes."""
+    value_size: int | None
+    """The size of each value; None if they differ."""
     delivery: SharedDelivery
-
-    @property
-    def count(self) -> int:
-        """The number of records."""
-        return len(self.values)
+    encoded: bytes = b""
 
     @property
     def future(self) -> Any:
         """The future of all records."""
         return self.delivery.future
 
-    @property
-    def size(self) -> int:
-        """Upper bound in bytes."""
-        return values_size(self.values)
+    def encode(self, first_delta: int, timestamp_delta: int) -> None:
+        """Encodes the records for a batch: their offset deltas begin with ``first_delta``."""
+        self.encoded = encode_values(self.values, first_delta, timestamp_delta, self.value_size)
+        self.values = ()
 
     def split(self, at: int) -> tuple[QueuedValues, QueuedValues]:
         """The first ``at`` records, and the others. Both together complete the delivery."""
         self.delivery.parts += 1
-        first, second = self.values[:at], self.values[at:]
-        return QueuedValues(self.timestamp_ms, first, self.delivery), QueuedValues(
-            self.timestamp_ms, second, self.delivery
-        )
+        values = decode_values(self.encoded)
+        return self._of(values[:at]), self._of(values[at:])
+
+    def whole(self) -> QueuedValues:
+        """The same records, not encoded, for another batch."""
+        return self._of(decode_values(self.encoded))
+
+    def _of(self, values: Sequence[bytes]) -> QueuedValues:
+        return QueuedValues(self.timestamp_ms, values, len(values), *values_size(values), self.delivery)
 
 
 Part = QueuedRecord | QueuedValues
@@ -133,6 +148,8 @@ class ProducerBatch:
     """Sort key among the partition's batches: (serial number, index of the first record in the batch before a split).
     """
     parts: list[Part] = field(default_factory=list)
+    base_timestamp_ms: int = 0
+    """The timestamp of the first record."""
     count: int = 0
     """The number of records."""
     size: int = BATCH_OVERHEAD_BYTES
@@ -155,6 +172,10 @@ class ProducerBatch:
 
     def add(self, part: Part, size: int) -> None:
         """Adds a part of at most ``size`` bytes."""
+        if not self.parts:
+            self.base_timestamp_ms = part.timestamp_ms
+        if isinstance(part, QueuedValues):
+            part.encode(self.count, part.timestamp_ms - self.base_timestamp_ms)
         self.parts.append(part)
         self.count += part.count
         self.size += size
@@ -167,10 +188,9 @@ class ProducerBatch:
         second = ProducerBatch(self.partition, self.created_ms, (self.order[0], self.order[1] + half))
         for part in self.parts:
             left = half - first.count
-            if left <= 0:
-                second.add(part, part.size)
-            elif part.count <= left:
-                first.add(part, part.size)
+            if left <= 0 or part.count <= left:
+                moved = part.whole() if isinstance(part, QueuedValues) else part
+                (second if left <= 0 else first).add(moved, moved.size)
             else:
                 assert isinstance(part, QueuedValues)
                 before, after = part.split(left)

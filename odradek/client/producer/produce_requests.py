@@ -37,7 +37,7 @@ def encoded_batch(batch: ProducerBatch, compression: CompressionType, is_transac
         }
         first = batch.parts[0]
         if len(batch.parts) == 1 and isinstance(first, QueuedValues):
-            batch.encoded = encode_values_batch(first.timestamp_ms, first.values, **producer)
+            batch.encoded = encode_values_batch(first.timestamp_ms, first.encoded, first.count, **producer)
             return batch.encoded
         builder = BatchBuilder(**producer)
         records: list[PendingRecord] = []
@@ -47,7 +47,7 @@ def encoded_batch(batch: ProducerBatch, compression: CompressionType, is_transac
                 continue
             builder.append_next(records)
             records.clear()
-            builder.append_values(part.timestamp_ms, part.values)
+            builder.append_encoded(part.encoded, part.count, part.timestamp_ms)
         builder.append_next(records)
         batch.encoded = builder.build()
     return batch.encoded

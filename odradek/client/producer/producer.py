@@ -51,6 +51,9 @@ logger = logging.getLogger(__name__)
 class Producer:
     """An asyncio producer. Times in ms, sizes in bytes; every argument has the name and default of Kafka's key."""
 
+    _loop: asyncio.AbstractEventLoop
+    """The event loop, from ``start`` on."""
+
     def __init__(
         self,
         bootstrap_servers: str | Sequence[str] = "localhost:9092",
@@ -132,6 +135,7 @@ class Producer:
             await self._cluster.close()
             raise
         self._sender.start()
+        self._loop = asyncio.get_running_loop()
         self._running = True
 
     async def stop(self, *, flush: bool = True) -> None:
@@ -188,7 +192,7 @@ class Producer:
         metadata = await self._ready(topic, partition, size)
         timestamp = clock_ms() if timestamp_ms is None else timestamp_ms
         record: PendingRecord = (timestamp, key, value, header_list)
-        future: asyncio.Future[RecordMetadata] = self._sender.loop.create_future()
+        future: asyncio.Future[RecordMetadata] = self._loop.create_future()
         self._queue(metadata, partition, key, QueuedRecord(record, future), size)
         return future
 
@@ -198,19 +202,19 @@ class Producer:
         """Queues records without keys and headers together, at a small part of the cost of ``send`` for each.
 
         They are written to one partition, next to each other, with the same timestamp; ``batch_size`` and ``linger_ms``
-        apply as to one record. Together they must fit ``max_request_size``. ``values`` must not change until the future
-        is done, which returns the RecordMetadata of the first record. Raises ValueError without values, and the errors
-        of ``send``.
+        apply as to one record. Together they must fit ``max_request_size``. The future returns the RecordMetadata of
+        the first record. Raises ValueError without values, and the errors of ``send``.
         """
         if not values:
             raise ValueError("send_values needs at least one value")
         if set(map(type, values)) != {bytes}:
             raise TypeError("values must be bytes")
-        size = values_size(values)
+        size, value_size = values_size(values)
         metadata = await self._ready(topic, partition, size)
         timestamp = clock_ms() if timestamp_ms is None else timestamp_ms
-        future: asyncio.Future[RecordMetadata] = self._sender.loop.create_future()
-        self._queue(metadata, partition, None, QueuedValues(timestamp, values, SharedDelivery(future)), size)
+        future: asyncio.Future[RecordMetadata] = self._loop.create_future()
+        part = QueuedValues(timestamp, values, len(values), size, value_size, SharedDelivery(future))
+        self._queue(metadata, partition, None, part, size)
         return future
 
     def _queue(self, topic: TopicMetadata, partition: int | None, key: bytes | None, part: Part, size: int) -> None:
@@ -220,7 +224,7 @@ class Producer:
         place = TopicPartition(topic.name, partition)
         if self._transactions is not None:
             self._transactions.use(place)
-        if self._accumulator.append(place, part, size, self._sender.loop.time() * 1000):
+        if self._accumulator.append(place, part, size, self._loop.time() * 1000):
             self._sender.wake()
 
     async def send_and_wait(

@@ -27,7 +27,6 @@ from .batch import (
 from .checksum import crc32c
 from .compression import CompressionType, compress
 from .record import Record
-from .values import encode_values
 from .varint import decode_varint, encode_repeated_varlong, encode_varlong
 
 Headers = Sequence[tuple[str, bytes | None]]
@@ -185,24 +184,22 @@ class BatchBuilder:
             self.records_count += 1
         self._records += b"".join(parts)
 
-    def append_values(self, timestamp: int, values: Sequence[bytes]) -> None:
-        """Adds records at the next offsets that have only a value, and all the same timestamp; see :mod:`.values`.
+    def append_encoded(self, encoded: bytes, count: int, timestamp: int) -> None:
+        """Adds records, at least one, that :func:`.values.encode_values` has encoded for the next offsets.
 
+        Their timestamp deltas are to the timestamp of the batch's first record. ``timestamp``: that of all of them.
         Raises what `append` raises; then no record was added.
         """
-        if not values:
-            return
-        first_delta = self._last_offset + 1 - self.base_offset
-        if first_delta + len(values) - 1 > _MAX_OFFSET_DELTA:
-            raise ValueError(f"Illegal offset {self._last_offset + len(values)}, base offset {self.base_offset}")
+        if self._last_offset + count - self.base_offset > _MAX_OFFSET_DELTA:
+            raise ValueError(f"Illegal offset {self._last_offset + count}, base offset {self.base_offset}")
         if timestamp < NO_TIMESTAMP:
             raise ValueError(f"Invalid negative timestamp {timestamp}")
         if self._base_timestamp is None:
             self._base_timestamp = timestamp
         self._max_timestamp = max(self._max_timestamp, timestamp)
-        self._records += encode_values(values, first_delta, timestamp - self._base_timestamp)
-        self._last_offset += len(values)
-        self.records_count += len(values)
+        self._records += encoded
+        self._last_offset += count
+        self.records_count += count
 
     def append_around(
         self, timestamp: int, key: bytes | None, value_size: int, headers: Headers, offset: int
@@ -320,7 +317,8 @@ def encode_batch(
 
 def encode_values_batch(
     timestamp: int,
-    values: Sequence[bytes],
+    encoded: bytes,
+    count: int,
     *,
     compression: CompressionType = CompressionType.NONE,
     producer_id: int = NO_PRODUCER_ID,
@@ -328,15 +326,15 @@ def encode_values_batch(
     base_sequence: int = NO_SEQUENCE,
     is_transactional: bool = False,
 ) -> bytes:
-    """A batch of records that have only a value, and all the same timestamp: `BatchBuilder.append_values` and `build`
-    with fewer copies. The caller passes at least one value and consistent producer fields.
+    """A batch of records that have only a value, and all the same timestamp: `BatchBuilder.append_encoded` and `build`
+    with fewer copies. The caller passes at least one record and consistent producer fields.
     """
     return assemble_batch(
-        compress(compression, encode_values(values, 0, 0)),
-        records_count=len(values),
+        compress(compression, encoded),
+        records_count=count,
         attributes=compression | (TRANSACTIONAL_FLAG if is_transactional else 0),
         base_offset=0,
-        last_offset=len(values) - 1,
+        last_offset=count - 1,
         base_timestamp=timestamp,
         max_timestamp=timestamp,
         partition_leader_epoch=NO_PARTITION_LEADER_EPOCH,

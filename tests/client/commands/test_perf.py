@@ -256,6 +256,9 @@ def test_values_know_the_size_of_the_largest() -> None:
     """From it follows how many values surely fit in a batch."""
     assert one_of([b"a", b"ccc", b""], random.Random(0)).largest == 3
     assert numbers(1_234).largest == 4
+    for source in (random_letters(7, random.Random(0)), numbers(99), one_of([b"a", b"ccc", b""], random.Random(0))):
+        values = source.take(5, 20)
+        assert source.size_of(values) == sum(map(len, values))
     assert numbers(9).take(7, 3) == [b"7", b"8", b"9"]
 
 

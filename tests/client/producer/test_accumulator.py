@@ -19,7 +19,7 @@ from odradek.client.producer.batches import (
 )
 from odradek.client.producer.delivery import Delivery
 from odradek.client.types import TopicPartition
-from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.records.values import decode_values, encode_values
 
 P0 = TopicPartition("t", 0)
 P1 = TopicPartition("t", 1)
@@ -42,6 +42,10 @@ def accumulator(**changes: Any) -> Accumulator:
 
 def add(to: Accumulator, name: str, partition: TopicPartition = P0, *, now_ms: float = 0, size: int = 100) -> bool:
     return to.append(partition, QueuedRecord((0, None, name.encode(), []), name), size, now_ms)
+
+
+def queued(values: list[bytes], delivery: SharedDelivery) -> QueuedValues:
+    return QueuedValues(0, values, len(values), *values_size(values), delivery)
 
 
 def take(from_: Accumulator, partition: TopicPartition = P0, *, now_ms: float = 1000) -> ProducerBatch:
@@ -200,7 +204,8 @@ def test_a_batch_that_is_too_large_goes_again_as_halves_with_its_sequence_number
 def test_values_share_a_batch_with_records_and_are_split_between_its_halves() -> None:
     queue = established()
     delivery = SharedDelivery("shared")
-    values = QueuedValues(0, [b"1", b"2" * 100, b"3", b"4", b"5"], delivery)
+    contents = [b"1", b"2" * 100, b"3", b"4", b"5"]
+    values = queued(contents, delivery)
     add(queue, "a")
     queue.append(P0, values, values.size, 0)
     add(queue, "b")
@@ -212,7 +217,8 @@ def test_values_share_a_batch_with_records_and_are_split_between_its_halves() ->
     assert (first.count, first.futures, first.base_sequence) == (3, ["a", "shared"], 1)
     assert (second.count, second.futures, second.base_sequence) == (4, ["shared", "b"], 4)
     parts = [part for batch in (first, second) for part in batch.parts if isinstance(part, QueuedValues)]
-    assert [value for part in parts for value in part.values] == values.values
+    assert [value for part in parts for value in decode_values(part.encoded)] == contents
+    assert [part.values for part in parts] == [(), ()], "their memory is free once they are encoded"
     queue.complete(first)
     queue.complete(second)
     assert queue.buffered_bytes == 0, "the halves' bounds differ from that of the whole"
@@ -221,7 +227,7 @@ def test_values_share_a_batch_with_records_and_are_split_between_its_halves() ->
 def test_values_that_do_not_fit_an_open_batch_begin_another() -> None:
     queue = established()
     for _ in range(2):
-        values = QueuedValues(0, [b"v" * 100] * 5, SharedDelivery(None))
+        values = queued([b"v" * 100] * 5, SharedDelivery(None))
         queue.append(P0, values, values.size, 0)
     assert take(queue).count == take(queue).count == 5
 
@@ -231,13 +237,12 @@ def test_values_that_do_not_fit_an_open_batch_begin_another() -> None:
 def test_the_bound_of_values_holds_and_is_close(size: int, count: int) -> None:
     count = min(count, 10_000_000 // (size + 1))
     values = [b"v" * size] * count
-    builder = BatchBuilder()
-    builder.append_values(0, [b""])
-    builder.append_values(1_000_000, values)
-    exact = len(builder.build()) - BATCH_OVERHEAD_BYTES
-    assert exact <= values_size(values) + values_size([b""])
-    assert values_size(values) <= exact + 8 * count
-    batch_size = BATCH_OVERHEAD_BYTES + values_size(values)
+    exact = len(encode_values([b""], 0, 0, 0)) + len(encode_values(values, 1, 1_000_000, size))
+    bound, value_size = values_size(values)
+    assert value_size == size
+    assert exact <= bound + values_size([b""])[0]
+    assert bound <= exact + 8 * count
+    batch_size = BATCH_OVERHEAD_BYTES + bound
     assert values_that_fit(batch_size, size) == count
     assert values_that_fit(batch_size - 1, size) == max(1, count - 1)
 

@@ -28,6 +28,12 @@ class PayloadSource(NamedTuple):
     """The size of the largest value, in bytes."""
     take: Callable[[int, int], Sequence[bytes]]
     """(number of the first record, count) -> the values of the records."""
+    has_one_size: bool = False
+    """Whether all values have the size of the largest."""
+
+    def size_of(self, values: Sequence[bytes]) -> int:
+        """The bytes of values from ``take`` together."""
+        return self.largest * len(values) if self.has_one_size else sum(map(len, values))
 
 
 def random_letters(size: int, random: Random) -> PayloadSource:
@@ -43,7 +49,7 @@ def random_letters(size: int, random: Random) -> PayloadSource:
             taken += pool[: most - len(taken)]
         return taken
 
-    return PayloadSource(size, values)
+    return PayloadSource(size, values, has_one_size=True)
 
 
 def one_of(payloads: list[bytes], random: Random) -> PayloadSource:

@@ -23,6 +23,7 @@ from ..running import CommandError, run
 from .options import bootstrap_option, bootstrap_servers, newer, print_histogram
 from .payloads import KeySource, PayloadSource, keys_in_turn, numbers, one_of, random_keys, random_letters
 from .produce_stats import ProduceStats
+from .rare_collections import rare_collections
 
 with lazy_imports:
     import asyncio
@@ -160,7 +161,8 @@ def produce(options: PerfProduceOptions) -> int:
         async with producer_module.Producer(server, **settings) as producer:
             return await ProduceRun(producer, test, values, keys).run()
 
-    return run(work, is_measuring=True)
+    with rare_collections():
+        return run(work, is_measuring=True)
 
 
 def check_numbers(options: PerfProduceOptions) -> None:
@@ -284,7 +286,7 @@ class ProduceRun:
 
     async def _send(self, values: Sequence[bytes]) -> None:
         """Queues records. Their latency begins here, before the producer may wait for memory, as in Kafka's tool."""
-        done = self._acknowledged(len(values), sum(map(len, values)))
+        done = self._acknowledged(len(values), self._values.size_of(values))
         (await self._producer.send_values(self._test.options.topic, values)).add_done_callback(done)
 
     async def _send_with_keys(self, values: Sequence[bytes], keys: Sequence[bytes]) -> None:
