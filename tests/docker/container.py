@@ -3,16 +3,18 @@
 import itertools
 import json
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from support.docker.engine import Engine
+from support.eventually import eventually
 
 HEALTHY_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 120
+LOOK_S = 0.2
+"""The time between two looks at a health check, each of which starts a program of Docker."""
 _numbers = itertools.count(1)
 
 
@@ -53,14 +55,26 @@ class Container:
     def start(self) -> None:
         """Starts it and waits until its health check passes."""
         self.start_unwatched()
-        deadline = time.monotonic() + HEALTHY_TIMEOUT_S
-        while (state := self.state())["Health"]["Status"] != "healthy":
-            assert state["Running"], f"it ended with {state['ExitCode']}:\n{self.log()}"
-            assert time.monotonic() < deadline, f"not healthy: {state['Health']}\n{self.log()}"
+        self.until("healthy")
 
     def start_unwatched(self) -> None:
         """Starts it without waiting."""
         self._engine.run("start", self.name)
+
+    def until(self, status: str) -> None:
+        """Waits while it runs until its health check says this."""
+
+        def says() -> bool:
+            state = self.state()
+            assert state["Running"], f"it ended with {state['ExitCode']}:\n{self.log()}"
+            return bool(state["Health"]["Status"] == status)
+
+        eventually(
+            lambda: f"not {status}: {self.state()['Health']}\n{self.log()}",
+            says,
+            patience_s=HEALTHY_TIMEOUT_S,
+            every_s=LOOK_S,
+        )
 
     def stop(self) -> int:
         """Sends SIGTERM; returns the exit code (137 if it had to be killed)."""

@@ -259,11 +259,7 @@ def test_a_container_whose_script_starts_a_broker_later_is_healthy_when_that_ser
     script = "until [ -e /tmp/go ]; do sleep 0.1; done; /etc/confluent/docker/run"
     with Container(image, arguments=("sh", "-c", script)) as container:
         container.start_unwatched()
-        while (status := container.state()["Health"]["Status"]) == "starting":
-            pass
-        assert status == "unhealthy"
+        container.until("unhealthy")
         container.execute("touch", "/tmp/go")
-        while (status := container.state()["Health"]["Status"]) == "unhealthy":
-            pass
-        assert status == "healthy"
+        container.until("healthy")
         assert container.execute("odradek", "health", "--bootstrap-server", "localhost:9092").startswith("healthy")
