@@ -20,6 +20,7 @@ from types import TracebackType
 
 from support.brokers.free_ports import free_ports
 from support.eventually import eventually
+from support.kafka.formatted import formatted
 from support.kafka.java import (
     KAFKA_VERSION,
     class_archive,
@@ -163,6 +164,29 @@ class RealKafka:
             raise
 
     def _format(self, configuration: Path) -> None:
+        """Formats the directory, or copies one that Kafka's tool formatted for the same features."""
+        if not self._is_formatted_as_others():
+            self._format_by_tool(configuration)
+            return
+        how = [str(self._dynamic_quorum), str(self.node_id), *self._features]
+        formatted(self.log_dir, self.version, how, self.controller_port, lambda: self._format_by_tool(configuration))
+
+    def _is_formatted_as_others(self) -> bool:
+        """Whether only the release, the features and the port of the controller decide about the files."""
+        given = self.properties()
+        deciding = {
+            "process.roles": "broker,controller",
+            "node.id": str(self.node_id),
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(self.log_dir),
+        }
+        return (
+            deciding.items() <= given.items()
+            and f"CONTROLLER://127.0.0.1:{self.controller_port}" in given["listeners"].split(",")
+            and not any(key.startswith(("unstable.", "metadata.log.")) for key in given)
+        )
+
+    def _format_by_tool(self, configuration: Path) -> None:
         quorum = ["--standalone"] if self._dynamic_quorum else []
         arguments = ["format", "-t", CLUSTER_ID, "-c", str(configuration), *quorum, *self._features]
         result = self.run_tool("kafka.tools.StorageTool", *arguments)
