@@ -33,6 +33,7 @@ def test_our_broker_answers_as_kafka_did(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.java
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", PATHS, ids=name_of)
 def test_kafka_answers_as_it_did(path: Path, tmp_path: Path) -> None:
     answers = read(path)

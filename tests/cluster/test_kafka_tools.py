@@ -432,6 +432,7 @@ def test_metrics_are_those_of_kafkas_mbeans(cluster: ThreeBrokers, topic: str) -
         both.check_follower_that_hangs(lambda index: fill(cluster, topic, 1, partition=index, acks="1"))
 
 
+@pytest.mark.parametrize("run", [pytest.param("theirs", marks=pytest.mark.nightly), "ours"], indirect=True)
 def test_unclean_leader_is_elected(cluster: ThreeBrokers, run: Run, topic: str) -> None:
     """Broker 3 leaves the ISR, then 1 stops, and 3 returns. Only an unclean election gives the partition a leader."""
     server = ("--bootstrap-server", cluster.bootstrap_servers)

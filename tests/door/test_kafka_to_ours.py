@@ -24,8 +24,8 @@ from support.kafka.java import FORMER_KAFKA_VERSION, KAFKA_VERSION, java_or_skip
 pytestmark = pytest.mark.java
 
 ROUNDS = 3
-CI_WAYS = (Way("stop", "stop", True), Way("kill", "kill", False))
-LONG_WAYS = (Way("kill", "stop", False), Way("stop", "kill", True), *CI_WAYS)
+STOPS, KILLS = Way("stop", "stop", True), Way("kill", "kill", False)
+LONG_WAYS = (Way("kill", "stop", False), Way("stop", "kill", True), STOPS, KILLS)
 
 
 def pass_the_door(directory: Path, way: Way, rounds: int, version: str = KAFKA_VERSION) -> None:
@@ -89,7 +89,7 @@ def settled(door: Door) -> Seen:
 
 @pytest.mark.ci
 @pytest.mark.parametrize("version", [KAFKA_VERSION, pytest.param(FORMER_KAFKA_VERSION, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("way", CI_WAYS, ids=lambda way: f"{way.theirs}-{way.ours}")
+@pytest.mark.parametrize("way", [pytest.param(STOPS, marks=pytest.mark.nightly), KILLS], ids=["stop-stop", "kill-kill"])
 def test_we_take_the_directory_of_a_kafka_over_and_it_has_it_again(tmp_path: Path, way: Way, version: str) -> None:
     java_or_skip(version)
     pass_the_door(tmp_path, way, rounds=1, version=version)

@@ -28,8 +28,8 @@ from support.kafka.real_kafka import CLUSTER_ID
 pytestmark = pytest.mark.java
 
 ROUNDS = 3
-CI_WAYS = (Way("stop", "stop", False, 2), Way("kill", "kill", True))
-LONG_WAYS = (Way("stop", "kill", True), Way("kill", "stop", False, 2), *CI_WAYS)
+STOPS, KILLS = Way("stop", "stop", False, 2), Way("kill", "kill", True)
+LONG_WAYS = (Way("stop", "kill", True), Way("kill", "stop", False, 2), STOPS, KILLS)
 
 
 def pass_the_door(directory: Path, way: Way, rounds: int, version: str = KAFKA_VERSION) -> None:
@@ -121,7 +121,7 @@ def settled(servers: str, door: Door, way: Way) -> Seen:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("way", CI_WAYS, ids=lambda way: f"{way.ours}-{way.theirs}")
+@pytest.mark.parametrize("way", [pytest.param(STOPS, marks=pytest.mark.nightly), KILLS], ids=["stop-stop", "kill-kill"])
 def test_kafka_takes_our_directory_over_and_we_have_it_again(tmp_path: Path, way: Way) -> None:
     java_or_skip()
     pass_the_door(tmp_path, way, rounds=1)

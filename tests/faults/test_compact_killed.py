@@ -81,7 +81,7 @@ def test_killed_at_a_few_moments(tmp_path: Path) -> None:
         killed.at_a_random_moment(number)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.java
 def test_killed_at_30_random_moments(tmp_path: Path) -> None:
     with CleanerOracle() as oracle:

@@ -181,7 +181,7 @@ def test_hostile_frames(tmp_path: Path, kind: str, lanes: str) -> None:
     attack(tmp_path, {OPEN: 300, BEFORE_LOGIN: 200, LOGGED_IN: 150}[kind], kind, lanes)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize(("kind", "lanes"), LANES_ON_AND_OFF)
 def test_many_hostile_frames(tmp_path: Path, kind: str, lanes: str) -> None:
     attack(tmp_path, {OPEN: 3_000, BEFORE_LOGIN: 1_500, LOGGED_IN: 2_000}[kind], kind, lanes)

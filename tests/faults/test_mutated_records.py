@@ -27,9 +27,9 @@ from support.data.mutated_records import MutatedRecords, group_types, transactio
 from support.kafka.directory import NOW_MS, TOPIC_ID, KafkaDirectory, Versioned, partition
 
 FEW_LIVES = 10
-CI_RECORDS = 100_000
+NIGHTLY_RECORDS = 100_000
 LONG_RECORDS = 1_000_000
-FEW_SEED, CI_SEED, LONG_SEED = 1, 40_000, 41_000
+FEW_SEED, NIGHTLY_SEED, LONG_SEED = 1, 40_000, 41_000
 LIVES_PER_SEED = 400
 """After this many lives, values come from the next seed."""
 
@@ -60,11 +60,11 @@ def test_a_few_mutated_records(kind: str) -> None:
     run(kind, FEW_SEED, FEW_LIVES * RECORDS_PER_LIFE)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutated_records(kind: str) -> None:
     """There are 100,000 records in all."""
-    run(kind, CI_SEED, CI_RECORDS // len(KINDS))
+    run(kind, NIGHTLY_SEED, NIGHTLY_RECORDS // len(KINDS))
 
 
 @pytest.mark.long

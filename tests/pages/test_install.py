@@ -74,7 +74,10 @@ def activated(tmp_path_factory: pytest.TempPathFactory) -> Activated:
     return Activated(tmp_path_factory.mktemp("activated"))
 
 
-@pytest.mark.parametrize("command", IN_A_CHECKOUT)
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(one, marks=() if one == "pip install ." else pytest.mark.nightly) for one in IN_A_CHECKOUT],
+)
 def test_pip_installs_a_checkout(activated: Activated, checkout: Path, command: str) -> None:
     activated.run(command, checkout)
     assert Path(activated.installed("odradek")).is_relative_to(activated.packages)

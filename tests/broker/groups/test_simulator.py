@@ -17,9 +17,9 @@ def test_given_seed() -> None:
     RUNS.run_given()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(1_000, 1_010))
-def test_simulated_groups_in_ci(seed: int) -> None:
+def test_simulated_groups_at_night(seed: int) -> None:
     RUNS.run(seed, 10_000)
 
 

@@ -20,7 +20,7 @@ from .traffic import Traffic
 from .twins import NOW_MS, twins
 
 REQUESTS = 400
-CI = 6_000
+NIGHTLY = 6_000
 LONG = 100_000
 METRICS = {"odradek.metrics.listener": "127.0.0.1:0"}
 AUTHORIZER = {
@@ -53,10 +53,10 @@ async def test_lanes_answer_as_the_general_path(variant: str, tmp_path: Path, mo
     await same_answers(tmp_path, variant, 1, REQUESTS, monkeypatch)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize("variant", VARIANTS)
 async def test_more_requests(variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    await same_answers(tmp_path, variant, 2, CI, monkeypatch)
+    await same_answers(tmp_path, variant, 2, NIGHTLY, monkeypatch)
 
 
 @pytest.mark.long

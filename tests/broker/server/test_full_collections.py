@@ -60,7 +60,7 @@ def test_no_collection_is_long_in_a_large_broker(tmp_path: Path) -> None:
     assert broker.longest_ms() < 50
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_topics_that_come_and_go_leave_no_memory_behind(tmp_path: Path) -> None:
     """Here every full collection freezes, so a reference cycle in a topic would stay for ever: 30 MB in all."""
     with WatchedBroker(tmp_path, long_ms=0.0) as broker:

@@ -29,7 +29,7 @@ def test_given_seed() -> None:
     run(int(os.environ.get(SEED, "4711")), int(os.environ.get(STEPS, "400")))
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(1_000, 1_010))
-def test_simulated_states_in_ci(seed: int) -> None:
+def test_simulated_states_at_night(seed: int) -> None:
     run(seed, 5_000)

@@ -35,9 +35,9 @@ def test_given_seed() -> None:
     )
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(1_000, 1_010))
-def test_a_run_in_ci(seed: int) -> None:
+def test_a_run_at_night(seed: int) -> None:
     run(seed, 10_000)
 
 

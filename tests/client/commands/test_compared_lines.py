@@ -152,7 +152,7 @@ def places(broker: OurBroker) -> dict[str, str]:
 
 
 @pytest.mark.java
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.usefixtures("members")
 @pytest.mark.parametrize("table", TABLES, ids=lambda path: path.stem)
 def test_both_do_the_same(

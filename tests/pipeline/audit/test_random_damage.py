@@ -153,9 +153,11 @@ def test_the_whole_directories_have_no_finding(tmp_path: Path) -> None:
         assert [one for one in findings if one.check.severity is not Severity.INFO] == [], seed
 
 
-@pytest.mark.ci
-def test_no_damage_is_silent(tmp_path: Path) -> None:
-    run(tmp_path, range(300))
+@pytest.mark.parametrize(
+    "seeds", [pytest.param(range(60), marks=pytest.mark.ci), pytest.param(range(60, 300), marks=pytest.mark.nightly)]
+)
+def test_no_damage_is_silent(tmp_path: Path, seeds: range) -> None:
+    run(tmp_path, seeds)
 
 
 @pytest.mark.long

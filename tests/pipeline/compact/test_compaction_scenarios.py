@@ -163,7 +163,7 @@ def test_every_byte_equals_kafkas(tmp_path: Path, cleaner_oracle: CleanerOracle,
     play(scenario, tmp_path, clean_offline, cleaner_oracle)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.java
 @pytest.mark.parametrize("clean", [clean_in_ranges, clean_compiled, clean_live])
 @pytest.mark.parametrize("scenario", TABLE)

@@ -86,7 +86,7 @@ def test_fast_codec_and_reference_agree(cls: type[Message], version: int) -> Non
     check_parity(cls, version, INSTANCES, SEED)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @each(("cls", "version"), every_version(), ids=version_id)
 def test_fast_codec_and_reference_agree_on_more(cls: type[Message], version: int) -> None:
     check_parity(cls, version, INSTANCES_CI, SEED)
@@ -141,7 +141,7 @@ def test_both_refuse_to_write_the_same(cls: type[Message], version: int) -> None
     check_refusals(cls, version, INSTANCES)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @each(("cls", "version"), every_version(), ids=version_id)
 def test_both_refuse_to_write_more_of_the_same(cls: type[Message], version: int) -> None:
     check_refusals(cls, version, INSTANCES_CI)

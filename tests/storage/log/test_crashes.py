@@ -12,14 +12,14 @@ from ..crashes.moves import MoveRun
 from ..crashes.run import CrashRun
 
 
-@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(6, 20))])
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(6, 20))])
 def test_nothing_promised_is_lost_at_any_write_point(tmp_path: Path, seed: int) -> None:
     run = CrashRun(tmp_path, seed, often=0.35)
     run.run()
     assert run.points > 20
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(3, 16))])
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 16))])
 def test_nothing_promised_is_lost_while_replicas_move_between_directories(tmp_path: Path, seed: int) -> None:
     """A copy, its exchange with the replica, and a start that continues or ends a move, among all other operations."""
     run = MoveRun(tmp_path, seed, often=0.3)

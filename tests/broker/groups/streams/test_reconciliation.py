@@ -160,7 +160,7 @@ def test_equal_to_kafkas_own_class_in_any_state() -> None:
     compare(list(map(any_state, range(2_000))))
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.java
 def test_equal_to_kafkas_own_class_over_many_histories() -> None:
     compare([question for seed in range(1_000, 1_400) for question in World(seed).run(80)])

@@ -137,7 +137,7 @@ def test_equal_to_kafkas_own_class() -> None:
     compare(range(200), 10)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.java
 def test_equal_to_kafkas_own_class_over_many_histories() -> None:
     compare(range(1_000, 2_500), 12)

@@ -95,7 +95,7 @@ def test_equal_to_kafkas_own_classes() -> None:
     assert kinds["status None"] > 400
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.java
 def test_equal_to_kafkas_own_classes_for_many_topologies() -> None:
     compare(range(10_000, 40_000))
