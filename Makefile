@@ -36,6 +36,10 @@ test-java: $(VENV)/.installed-dev
 test-ci: $(VENV)/.installed-dev
 	$(PYTEST) -n $(CI_WORKERS) -m "ci and not nightly and not long" $(TESTS)
 
+## test-all: test, test-java and test-ci in one run, which collects the tests once and has no idle worker between them (CI)
+test-all: $(VENV)/.installed-dev
+	$(PYTEST) -n $(CI_WORKERS) -m "not nightly and not long" $(NOT_RULES) $(TESTS)
+
 ## record: ask a real Kafka what the scenes of tests/parity ask, and write tests/answers (10 minutes; Java and Maven)
 record: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python -m answers.record $(RECORD_ARGUMENTS)
@@ -312,4 +316,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,docs,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-pipeline-cost bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs screenshots site release-check wheel clean help
+.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-pipeline-cost bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-all test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs screenshots site release-check wheel clean help
