@@ -14,11 +14,10 @@ from ..dispatch.lane import Answering, only_part
 from ..dispatch.request import RequestContext
 from ..dispatch.route import Lane, Route
 from ..network.connection import Connection
-from .parts import LaneParts, remember
+from .parts import LONGEST_FRAME, LaneParts, remember
 from .template import FixedAnswer
 
-LONGEST_FRAME = 512
-MOST_KNOWN = 256
+MOST_KEPT = 256
 """The most answers that are kept, of about 600 bytes each; then all are dropped, since clients may send any names."""
 
 
@@ -65,7 +64,7 @@ def api_versions_lane(parts: LaneParts, route: Route, answering: Answering) -> L
         encoded = only_part(route.encode(answers[0], 0))
         successes, _ = answering.count(answers[0])
         found = _Kept(encoded, client_id, getattr(context, "software", None), successes)
-        remember(kept, bytes(frame[8:]), found, MOST_KNOWN)
+        remember(kept, bytes(frame[8:]), found, MOST_KEPT)
         return found
 
     def serve(connection: Connection, frame: memoryview) -> bool:

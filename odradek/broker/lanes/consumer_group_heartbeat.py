@@ -9,7 +9,6 @@ Owns: the requests that it knows, by their bytes. Source: ``api/consumer_group_h
 
 from functools import partial
 
-from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
@@ -22,9 +21,6 @@ from ..network.connection import Connection
 from .parts import LaneParts, recalling
 from .template import Template, marks, template
 
-MOST_KNOWN = 4096
-"""The most requests that are known; then all are forgotten, since clients could fill the memory."""
-LONGEST_FRAME = 512
 NUMBERS = "i"
 """Of an answer: the interval of heartbeats in ms."""
 READ, GROUP = AclOperation.READ, AclResourceType.GROUP
@@ -37,7 +33,7 @@ def consumer_group_heartbeat_lane(parts: LaneParts, route: Route, answering: Ans
     coordinator, metadata = parts.groups, parts.metadata
     if not coordinator.config.serves_consumer_protocol:
         return None
-    recall = recalling(partial(_learn, route), MOST_KNOWN, LONGEST_FRAME)
+    recall = recalling(route, partial(_learn, route))
 
     def serve(connection: Connection, frame: memoryview) -> bool:
         known = recall(frame)
@@ -67,13 +63,8 @@ def consumer_group_heartbeat_lane(parts: LaneParts, route: Route, answering: Ans
     return serve
 
 
-def _learn(route: Route, frame: memoryview) -> KnownHeartbeat | None:
+def _learn(route: Route, request: ConsumerGroupHeartbeatRequest, client_id: str | None) -> KnownHeartbeat | None:
     """What the lane needs to know of a request; None if it has news."""
-    try:
-        _, client_id, position = route.decode_head(frame)
-        request: ConsumerGroupHeartbeatRequest = route.decode(frame, position)[0]
-    except ProtocolError:
-        return None
     news = (
         request.instance_id,
         request.rack_id,

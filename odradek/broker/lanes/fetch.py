@@ -30,14 +30,12 @@ from ..fetch.wait import FetchWait
 from ..network.connection import Connection
 from ..network.response_writer import Part
 from ..replicas.partition import Partition
-from .parts import LaneParts, remember
+from .parts import MOST_KNOWN, LaneParts, remember
 from .template import marks
 
 OLDEST = 12
 BY_ID_SINCE = 13
 WITHOUT_REPLICA_ID_SINCE = 15
-MOST_KNOWN = 4096
-"""The most partitions that are known; then all are forgotten, since clients could fill the memory."""
 CLIENT_ID_LENGTH = Struct(">4xIh")
 PARTITION = Struct(">BiiqiqiBBBBB")
 """The number of partitions, one partition, and what follows: no tagged fields of partition and topic, no forgotten

@@ -6,7 +6,6 @@ the general path: denied clients, unknown groups and members, and every error.
 Owns: the requests that it knows, by their bytes. Source: ``api/heartbeat.py``.
 """
 
-from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
@@ -17,9 +16,6 @@ from ..network.connection import Connection
 from .parts import LaneParts, recalling
 from .template import FixedAnswer
 
-MOST_KNOWN = 4096
-"""The most requests that are known; then all are forgotten, since clients could fill the memory."""
-LONGEST_FRAME = 512
 PREPARING, DEAD = GroupState.PREPARING_REBALANCE, GroupState.DEAD
 
 
@@ -27,15 +23,7 @@ def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane
     """The lane of one version."""
     groups = parts.groups
     answer = FixedAnswer(only_part(route.encode(HeartbeatResponse(), 0)))
-
-    def learn(frame: memoryview) -> HeartbeatRequest | None:
-        try:
-            request: HeartbeatRequest = route.decode(frame, route.decode_head(frame)[2])[0]
-        except ProtocolError:
-            return None
-        return request if request.group_id else None
-
-    recall = recalling(learn, MOST_KNOWN, LONGEST_FRAME)
+    recall = recalling(route, _learn)
 
     def serve(connection: Connection, frame: memoryview) -> bool:
         request = recall(frame)
@@ -53,3 +41,7 @@ def heartbeat_lane(parts: LaneParts, route: Route, answering: Answering) -> Lane
         return True
 
     return serve
+
+
+def _learn(request: HeartbeatRequest, _: str | None) -> HeartbeatRequest | None:
+    return request if request.group_id else None

@@ -8,8 +8,8 @@ Owns: the requests that it knows, by their bytes. Source: ``api/list_offsets.py`
 
 from functools import partial
 
-from odradek.protocol.errors import KafkaError, ProtocolError
-from odradek.protocol.messages.offsets import ListOffsetsResponse
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
 from ..api.list_offsets import CONSUMER, EARLIEST, LATEST, LEADER_EPOCH_SINCE
@@ -20,9 +20,6 @@ from ..network.connection import Connection
 from .parts import LaneParts, recalling
 from .template import Template, marks, template
 
-MOST_KNOWN = 1024
-"""The most requests that are known; then all are forgotten, since clients could fill the memory."""
-LONGEST_FRAME = 512
 NUMBERS = "qi"
 """Of an answer: offset and leader epoch."""
 
@@ -55,7 +52,7 @@ def list_offsets_lane(parts: LaneParts, route: Route, answering: Answering) -> L
     if route.version < LEADER_EPOCH_SINCE:
         return None
     partitions = parts.partitions
-    recall = recalling(partial(_learn, route), MOST_KNOWN, LONGEST_FRAME)
+    recall = recalling(route, partial(_learn, route))
 
     def serve(connection: Connection, frame: memoryview) -> bool:
         known = recall(frame)
@@ -83,11 +80,7 @@ def list_offsets_lane(parts: LaneParts, route: Route, answering: Answering) -> L
     return serve
 
 
-def _learn(route: Route, frame: memoryview) -> KnownListOffsets | None:
-    try:
-        request = route.decode(frame, route.decode_head(frame)[2])[0]
-    except ProtocolError:
-        return None
+def _learn(route: Route, request: ListOffsetsRequest, _: str | None) -> KnownListOffsets | None:
     if request.replica_id != CONSUMER or len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
         return None
     topic, wanted = request.topics[0].name, request.topics[0].partitions[0]

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from odradek.protocol.errors import ProtocolError
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
 from ..api.parts import AllParts
 from ..dispatch.request import Access, RequestContext
+from ..dispatch.route import Route
 from ..fetch.session import FetchSessionCache
 from ..groups.coordinator import GroupCoordinator
 from ..metadata.publisher.published import PublishedMetadata
@@ -50,6 +52,10 @@ class LaneParts:
         )
 
 
+MOST_KNOWN = 4096
+"""The most requests that a lane knows; then all are forgotten, since clients could fill the memory."""
+LONGEST_FRAME = 512
+"""The bytes of a request that is remembered whole."""
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -62,22 +68,27 @@ def remember(known: dict[Key, Value], key: Key, value: Value, most: int) -> None
 
 
 def recalling(
-    learn: Callable[[memoryview], Value | None], most: int, longest: int
+    route: Route, learn: Callable[[Any, str | None], Value | None], most: int = MOST_KNOWN
 ) -> Callable[[memoryview], Value | None]:
     """A function that gives what is known of a request, by its bytes without the correlation id.
 
-    ``learn`` makes that at the first such request; None if the lane does not serve it. At most ``most`` requests are
-    remembered. A frame of more than ``longest`` bytes gets None.
+    ``learn`` makes that of the first such request and its client id; None if the lane does not serve it. At most
+    ``most`` requests are remembered. A frame of more than LONGEST_FRAME bytes gets None.
     """
     known: dict[bytes, Value] = {}
 
     def recall(frame: memoryview) -> Value | None:
-        if len(frame) > longest:
+        if len(frame) > LONGEST_FRAME:
             return None
         key = bytes(frame[8:])
         found = known.get(key)
         if found is None:
-            found = learn(frame)
+            try:
+                _, client_id, position = route.decode_head(frame)
+                request, _ = route.decode(frame, position)
+            except ProtocolError:
+                return None
+            found = learn(request, client_id)
             if found is not None:
                 remember(known, key, found, most)
         return found

@@ -28,14 +28,12 @@ from ..network.response_writer import Part
 from ..produce.acceptance import PartitionData, TopicData
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
-from .parts import LaneParts, remember
+from .parts import MOST_KNOWN, LaneParts, remember
 from .template import Template, marks, template
 
 OLDEST = 3
 FLEXIBLE_SINCE = 9
 BY_ID_SINCE = 13
-MOST_KNOWN = 4096
-"""The most requests that are known; then all are forgotten, since clients could fill the memory."""
 LONGEST_HEAD = 512
 """The bytes before the records of a request that is remembered: with the names of client, transaction and topic."""
 LENGTH = Struct(">i")
