@@ -135,7 +135,9 @@ def other_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         offset_commit.CommitBatch,
         "encoded",
-        lambda self, commits, now_ms: real(self, [(offset, epoch + 1) for offset, epoch in commits], now_ms),
+        lambda self, commits, now_ms: real(
+            self, [(index, offset, epoch + 1, length, tags) for index, offset, epoch, length, tags in commits], now_ms
+        ),
     )
 
 
