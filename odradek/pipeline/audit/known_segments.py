@@ -19,7 +19,7 @@ from odradek.storage.files.file_names import (
 )
 from odradek.storage.files.regular_files import fault_text
 
-from ..directories.file_access import file_prints
+from ..directories.file_access import file_prints, is_local
 from ..directories.segment_files import SegmentFile
 from .check import Severity
 from .findings import CHECKS
@@ -35,6 +35,18 @@ SET_ASIDE = ".set-aside"
 def partition_path(state: StateOptions, directory: Path, partition: str, level: str) -> Path:
     """The file with the sums of a partition of a log directory."""
     return folder_of(state.root, directory) / f"{partition}.{level}"
+
+
+def bytes_to_spare(task: AuditTask) -> int:
+    """About how many bytes of a partition need not be read, since an earlier audit has: closed segments, but for those
+    whose turn it is. 0 if the state is in object storage, where to ask for each partition would take longer."""
+    state, segments = task.state, task.replica.segments
+    if state is None or not segments or task.replica.topic in GROUP_TOPICS or not is_local(state.root):
+        return 0
+    if not partition_path(state, task.directory, task.replica.name, task.level).exists():
+        return 0
+    closed = sum(segment.size for segment in segments[:-1])
+    return closed - (closed // state.scrub_every if state.scrub_every else 0)
 
 
 def folder_of(root: Path, directory: Path) -> Path:

@@ -17,6 +17,7 @@ from ..directories.file_access import is_local
 from ..engine.job import TaskError, Tell, task_error, untold, writing
 from .causes import folded
 from .findings import first_of_each_name
+from .known_segments import bytes_to_spare
 from .partition_audit import audit_partition
 from .run_identity import RunTables
 from .tasks import AuditTask, DayVolume, PartitionReport, sum_of_days
@@ -47,16 +48,13 @@ class Portion:
     tables: RunTables | None
     ignored: Collection[str]
     """Names of findings that are left out."""
+    work: int
+    """The sum of the tasks' `work_of`."""
 
     @property
     def directory(self) -> Path:
         """The log directory."""
         return self.tasks[0].directory
-
-    @property
-    def work(self) -> int:
-        """The sum of the tasks' `work_of`."""
-        return sum(map(work_of, self.tasks))
 
     @property
     def label(self) -> str:
@@ -85,7 +83,8 @@ def work_of(task: AuditTask) -> int:
     compare the files of a segment takes as long as to read SEGMENT_BYTES, those of a replica REPLICA_BYTES.
     """
     is_light = not task.reads_records and is_local(task.directory)
-    size = size_of(task) // BATCHES_ARE_LIGHTER if is_light else size_of(task)
+    size = size_of(task) - bytes_to_spare(task)
+    size = size // BATCHES_ARE_LIGHTER if is_light else size
     return size + REPLICA_BYTES + SEGMENT_BYTES * len(task.replica.segments)
 
 
@@ -110,7 +109,9 @@ def portions_of(
             size = 0
         packed[-1].append(task)
         size += size_of(task)
-    return [Portion(number, tuple(found), tables, ignored) for number, found in enumerate(packed)]
+    return [
+        Portion(number, tuple(found), tables, ignored, sum(map(work_of, found))) for number, found in enumerate(packed)
+    ]
 
 
 def audit_portion(portion: Portion, tell: Tell = untold) -> PortionReport:

@@ -17,8 +17,11 @@ from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.audit.known_segments import SET_ASIDE, folder_of
 from odradek.pipeline.audit.packed_arrays import PackedArray, as_described
+from odradek.pipeline.audit.plan import AuditOptions, plan_audit
+from odradek.pipeline.audit.portions import portions_of
 from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.state_file import VERSION, StateError, StoredSums, decode_state, encode_state
+from odradek.pipeline.audit.state_options import StateOptions
 from odradek.pipeline.audit.state_run import begin_run
 from odradek.pipeline.directories.file_access import path_of
 from odradek.pipeline.engine.engines import LOCAL, SPARK
@@ -62,6 +65,20 @@ def test_the_second_audit_reads_only_the_active_segments(directory: AuditedDirec
     assert [path.name for path in sorted(folder_of(tmp_path / "state", directory.root).iterdir())] == [
         f"t-{partition}.records" for partition in PARTITIONS
     ]
+
+
+def test_what_was_read_before_is_no_work(directory: AuditedDirectory, tmp_path: Path) -> None:
+    """A pool of processes, or Spark, is started only for what is new."""
+
+    def work(scrub_every: int = 0) -> int:
+        state = StateOptions(tmp_path / "state", 2, scrub_every, 0)
+        tasks = plan_audit([directory.root], AuditOptions(now_ms=NOW_MS, state=state)).tasks
+        return sum(portion.work for portion in portions_of(tasks, None, ()))
+
+    before = work()
+    audited(directory.root, tmp_path / "state")
+    assert before - work() == closed_bytes(directory.root) > 0
+    assert closed_bytes(directory.root) // 2 <= before - work(2) <= closed_bytes(directory.root) // 2 + len(PARTITIONS)
 
 
 def test_the_summary_says_what_was_spared(
