@@ -363,7 +363,7 @@ class Cluster:
 
     def learn_broker(self, node_id: int, host: str, port: int) -> None:
         """Adds a broker from a FindCoordinator response, unless the metadata has it. The next Metadata replaces it."""
-        self.metadata.brokers.setdefault(node_id, BrokerAddress(node_id, host, port))
+        self.metadata.learn_broker(BrokerAddress(node_id, host, port))
 
 
 def _secured(security: "ConnectionSecurity | Mapping[str, str]") -> "ConnectionSecurity | None":

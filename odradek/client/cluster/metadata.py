@@ -65,6 +65,8 @@ class ClusterMetadata:
     brokers: dict[int, BrokerAddress] = field(default_factory=dict)
     topics: dict[str, TopicMetadata] = field(default_factory=dict)
     topic_names: dict[bytes, str] = field(default_factory=dict)
+    generation: int = 0
+    """Counts the changes."""
 
     def leader(self, topic: str, partition: int) -> PartitionMetadata | None:
         """The partition, or None if it or its leader's address is unknown."""
@@ -74,6 +76,7 @@ class ClusterMetadata:
 
     def update(self, response: MetadataResponse, asked: Iterable[str] | None) -> None:
         """Stores a response to a request for the topics ``asked`` (None: all topics)."""
+        self.generation += 1
         if response.cluster_id is not None:
             self.cluster_id = response.cluster_id
         self.controller_id = response.controller_id
@@ -85,6 +88,12 @@ class ClusterMetadata:
             self.topics[topic.name] = topic
             if topic.topic_id != ZERO_TOPIC_ID:
                 self.topic_names[topic.topic_id] = topic.name
+
+    def learn_broker(self, broker: BrokerAddress) -> None:
+        """Adds a broker, unless it is known."""
+        if broker.node_id not in self.brokers:
+            self.generation += 1
+            self.brokers[broker.node_id] = broker
 
     def _forget(self, name: str) -> None:
         old = self.topics.pop(name, None)

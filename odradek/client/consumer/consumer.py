@@ -248,7 +248,7 @@ class Consumer(ConsumerBase):
     def resume(self, *partitions: TopicPartition) -> None:
         """Returns records of these partitions again."""
         for partition in partitions:
-            self._subscription.state(partition).paused = False
+            self._subscription.resume(TopicPartition(*partition))
         self._news.set()
 
     # Polling

@@ -47,12 +47,15 @@ class EpochValidation:
 
     def pending(self) -> dict[TopicPartition, PartitionState]:
         """The partitions whose position must be validated with their leader."""
-        metadata = self._cluster.metadata
+        metadata, subscription = self._cluster.metadata, self._subscription
+        subscription.metadata_is(metadata.generation)
         found = {}
-        for partition, state in self._subscription.assigned.items():
-            leader = metadata.leader(*partition) if state.position is not None else None
-            if leader is not None and state.needs_validation(leader):
+        for partition in subscription.to_validate:
+            state = subscription.assigned.get(partition)
+            leader = metadata.leader(*partition) if state is not None and state.position is not None else None
+            if state is not None and leader is not None and state.needs_validation(leader):
                 found[partition] = state
+        subscription.to_validate = dict.fromkeys(found)
         return found
 
     async def validate(self, reset_timestamp: int | None) -> None:
@@ -98,7 +101,8 @@ class EpochValidation:
             served = connection.versions.get(OffsetForLeaderEpochRequest.API_KEY, (0, -1))
             if served[1] < USABLE_SINCE:
                 for partition, state in states.items():
-                    state.validated_for = asked[partition][2]
+                    if self._subscription.assigned.get(partition) is state:
+                        self._subscription.validated(partition, asked[partition][2])
                 return False
             response = await connection.call(request, OffsetForLeaderEpochResponse)
         except ClientError:
@@ -120,7 +124,7 @@ class EpochValidation:
                     again = True
                 else:
                     self._judge(partition, state, answer.leader_epoch, answer.end_offset, reset_timestamp)
-                    state.validated_for = leader_now
+                    self._subscription.validated(partition, leader_now)
         return again
 
     def _judge(

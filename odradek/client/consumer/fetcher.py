@@ -83,7 +83,11 @@ class Fetcher:
         """The running tasks: fetches by broker id, and metadata refreshes for missing leaders by negative numbers."""
         self._search_keys = count(-1, -1)
         self._fetching: set[TopicPartition] = set()
+        self._behind: dict[int, dict[TopicPartition, None]] = {}
+        """The partitions that wait for the end of the fetch in flight to their broker."""
         self._fetched: deque[FetchedPartition] = deque()
+        self._with_records: set[TopicPartition] = set()
+        """The partitions of ``_fetched``."""
         self._error: Exception | None = None
 
     async def close(self) -> None:
@@ -101,22 +105,30 @@ class Fetcher:
         Returns the seconds until a partition in backoff can be fetched again; None if no partition is in backoff.
         """
         now = asyncio.get_running_loop().time()
-        waiting = {fetched.partition for fetched in self._fetched}
+        subscription, metadata = self._subscription, self._cluster.metadata
+        subscription.metadata_is(metadata.generation)
+        looked_at, subscription.to_fetch = subscription.to_fetch, {}
         by_broker: dict[int, list[TopicPartition]] = defaultdict(list)
         again: float | None = None
-        for partition, state in self._subscription.assigned.items():
-            if state.position is None or state.paused or partition in waiting or partition in self._fetching:
+        for partition in looked_at:
+            state = subscription.assigned.get(partition)
+            if state is None or state.position is None or state.paused:
+                continue
+            if partition in self._with_records or partition in self._fetching:
                 continue
             if state.not_before > now:
                 again = min(again or state.not_before, state.not_before)
+                subscription.to_fetch[partition] = None
                 continue
-            leader = self._cluster.metadata.leader(*partition)
+            leader = metadata.leader(*partition)
             if leader is None:
                 self._spawn(next(self._search_keys), [partition], self._find_leader(partition))
             elif not state.needs_validation(leader):
-                by_broker[state.read_replica(leader.leader, self._cluster.metadata.brokers, now)].append(partition)
+                by_broker[state.read_replica(leader.leader, metadata.brokers, now)].append(partition)
         for broker_id, partitions in by_broker.items():
-            if broker_id not in self._in_flight:
+            if broker_id in self._in_flight:
+                self._behind.setdefault(broker_id, {}).update(dict.fromkeys(partitions))
+            else:
                 self._spawn(broker_id, partitions, self._fetch(broker_id, partitions))
         return None if again is None else again - now
 
@@ -128,6 +140,8 @@ class Fetcher:
         def done(_: "asyncio.Task[None]") -> None:
             del self._in_flight[key]
             self._fetching.difference_update(partitions)
+            self._subscription.to_fetch.update(self._behind.pop(key, {}))
+            self._subscription.to_fetch.update(dict.fromkeys(partitions))
             if not task.cancelled() and (failure := task.exception()) is not None:
                 self._error = self._error or failure if isinstance(failure, Exception) else self._error
             self._arrived()
@@ -246,6 +260,7 @@ class Fetcher:
                 state.position = fetched.next_offset  # the response has only control records or aborted records
             else:
                 self._fetched.append(fetched)
+                self._with_records.add(partition)
         return False
 
     def _refused(
@@ -285,7 +300,7 @@ class Fetcher:
             fetched = self._fetched[0]
             state = self._subscription.assigned.get(fetched.partition)
             if state is None or state.position != fetched.expected_position:
-                self._fetched.popleft()
+                self._drop_first()
                 continue
             if state.paused:
                 paused.append(self._fetched.popleft())
@@ -293,7 +308,7 @@ class Fetcher:
             try:
                 records = fetched.take(left)
             except KafkaError as error:
-                self._fetched.popleft()
+                self._drop_first()
                 if not collected:
                     raise
                 self._error = error
@@ -304,6 +319,12 @@ class Fetcher:
                 collected.setdefault(fetched.partition, []).extend(records)
                 left -= fetched.count(records)
             if fetched.is_drained:
-                self._fetched.popleft()
+                self._drop_first()
         self._fetched.extend(paused)
         return collected
+
+    def _drop_first(self) -> None:
+        """Removes the first fetched records: their partition may be fetched again."""
+        partition = self._fetched.popleft().partition
+        self._with_records.discard(partition)
+        self._subscription.to_fetch[partition] = None

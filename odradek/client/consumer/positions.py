@@ -56,8 +56,9 @@ class Positions:
         if fresh and committed is not None:
             for partition, offset in (await committed(list(fresh))).items():
                 state = fresh[partition]
-                if state.position is None and state.reset_to is None:
-                    state.position, state.leader_epoch = offset.offset, offset.leader_epoch
+                still = self._subscription.assigned.get(partition) is state
+                if still and state.position is None and state.reset_to is None:
+                    self._subscription.seek(partition, offset.offset, offset.leader_epoch)
         for partition, state in fresh.items():
             gone = self._subscription.assigned.get(partition) is not state
             if not gone and state.position is None and state.reset_to is None:
@@ -71,10 +72,11 @@ class Positions:
 
     async def reset(self) -> None:
         """Resets the positions of the partitions that are marked for it, with ListOffsets. Raises KafkaError."""
+        states = {
+            partition: self._subscription.assigned[partition] for partition in self._subscription.without_position()
+        }
         waiting = {
-            partition: (state, state.reset_to)
-            for partition, state in self._subscription.assigned.items()
-            if state.position is None and state.reset_to is not None
+            partition: (state, state.reset_to) for partition, state in states.items() if state.reset_to is not None
         }
         if not waiting:
             return

@@ -44,6 +44,8 @@ class Upkeep:
         """The group, once the consumer has started with one."""
         self._task: asyncio.Task[None] | None = None
         self._next_topic_check = 0.0
+        self._missing: tuple[int, frozenset[str], bool] = (-1, frozenset(), False)
+        """The generation of the metadata, the topics, and whether the metadata lacks one of them."""
 
     def advance(self) -> None:
         """Raises the error of a task that has ended, and starts another one if there is something to do."""
@@ -74,8 +76,13 @@ class Upkeep:
         )
 
     def _topics_missing(self) -> bool:
-        known = self._cluster.metadata.topics
-        return any(name not in known or not known[name].partitions for name in self._subscription.topics)
+        topics, metadata = self._subscription.topics, self._cluster.metadata
+        generation, checked, missing = self._missing
+        if generation != metadata.generation or checked is not topics:
+            known = metadata.topics
+            missing = any(name not in known or not known[name].partitions for name in topics)
+            self._missing = metadata.generation, topics, missing
+        return missing
 
     async def _update_metadata_and_positions(self) -> None:
         """Refreshes metadata, finds missing positions, then validates the positions of partitions with a new leader."""

@@ -112,8 +112,9 @@ class ConsumerMember:
             self._wake.set()
         if self._heartbeats is None or self._heartbeats.done():
             self._heartbeats = asyncio.create_task(self._run(), name="group-heartbeat")
-        if self._target is not None and self._target != self._reconciled:
-            await self._reconcile(self._target, handover)
+        target = self._target
+        if target is not None and target is not self._reconciled and target != self._reconciled:
+            await self._reconcile(target, handover)
 
     async def _reconcile(self, target: Partitions, handover: Handover) -> None:
         """Revokes and assigns partitions to match ``target``.

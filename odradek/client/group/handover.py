@@ -75,4 +75,5 @@ class Handover:
         await self.listener.on_partitions_assigned(added)
 
     def _forget(self, partitions: Collection[TopicPartition]) -> None:
-        self._subscription.assign([p for p in self._subscription.assigned if p not in partitions])
+        gone = set(partitions)
+        self._subscription.assign([p for p in self._subscription.assigned if p not in gone])

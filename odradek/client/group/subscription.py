@@ -1,7 +1,8 @@
 """The state of a consumer's subscription: topics, assigned partitions, the position of each.
 
 Pure state; no I/O, no clock. A position is the offset of the next record that ``poll`` returns. After a leader change
-it must be validated before the next fetch (KIP-320). Source:
+it must be validated before the next fetch (KIP-320). A poll looks only at partitions of which something has changed
+since the last one: it may come a thousand times a second, and thousands of partitions may be assigned. Source:
 ``org.apache.kafka.clients.consumer.internals.SubscriptionState``.
 """
 
@@ -64,6 +65,15 @@ class SubscriptionState:
         self.manual = False
         """Whether the user assigned the partitions with ``Consumer.assign``."""
         self.assigned: dict[TopicPartition, PartitionState] = {}
+        self.to_fetch: dict[TopicPartition, None] = {}
+        """The partitions that may need a fetch now, in the order in which they came. The fetcher removes them.
+
+        It leaves out those that wait for something. The end of the wait adds them again.
+        """
+        self.to_validate: dict[TopicPartition, None] = {}
+        """The partitions whose position may need a validation. The validation removes them."""
+        self._unpositioned: dict[TopicPartition, None] = {}
+        self._metadata = -1
 
     def subscribe(self, topics: Collection[str]) -> None:
         """Sets the topics. Raises ConfigurationError after a manual assignment."""
@@ -81,13 +91,25 @@ class SubscriptionState:
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Replaces the assignment. Partitions that were assigned before keep their state."""
-        self.assigned = {partition: self.assigned.get(partition) or PartitionState() for partition in partitions}
+        self._assign({partition: self.assigned.get(partition) or PartitionState() for partition in partitions})
+
+    def _assign(self, assigned: dict[TopicPartition, PartitionState]) -> None:
+        self.assigned = assigned
+        self._unpositioned = {partition: None for partition, state in assigned.items() if state.position is None}
+        self.to_fetch, self.to_validate = dict.fromkeys(assigned), dict.fromkeys(assigned)
+
+    def metadata_is(self, generation: int) -> None:
+        """Looks at all partitions if the metadata has changed since the last call: leaders may differ."""
+        if generation != self._metadata:
+            self._metadata = generation
+            self.to_fetch.update(dict.fromkeys(self.assigned))
+            self.to_validate.update(dict.fromkeys(self.assigned))
 
     def unsubscribe(self) -> None:
         """Removes all topics and partitions."""
         self.topics = frozenset()
         self.manual = False
-        self.assigned = {}
+        self._assign({})
 
     def state(self, partition: TopicPartition) -> PartitionState:
         """The state of an assigned partition. Raises ConfigurationError if it is not assigned."""
@@ -101,6 +123,8 @@ class SubscriptionState:
         state = self.state(partition)
         state.position, state.leader_epoch, state.reset_to, state.not_before = offset, leader_epoch, None, 0.0
         state.validated_for = None
+        self._unpositioned.pop(partition, None)
+        self.to_fetch[partition] = self.to_validate[partition] = None
 
     def reset(self, partition: TopicPartition, timestamp: int) -> None:
         """Marks the partition for a reset: its position comes from ListOffsets with ``timestamp``.
@@ -110,6 +134,17 @@ class SubscriptionState:
         state = self.state(partition)
         state.position, state.leader_epoch, state.reset_to, state.not_before = None, -1, timestamp, 0.0
         state.validated_for = None
+        self._unpositioned[partition] = None
+
+    def resume(self, partition: TopicPartition) -> None:
+        """Ends a pause."""
+        self.state(partition).paused = False
+        self.to_fetch[partition] = None
+
+    def validated(self, partition: TopicPartition, leader: tuple[int, int]) -> None:
+        """The position is valid for this leader and leader epoch."""
+        self.state(partition).validated_for = leader
+        self.to_fetch[partition] = None
 
     def consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """The validated positions of all partitions, which a commit without arguments commits."""
@@ -121,7 +156,7 @@ class SubscriptionState:
 
     def without_position(self) -> list[TopicPartition]:
         """The partitions without a position; they need a committed offset or a reset."""
-        return [partition for partition, state in self.assigned.items() if state.position is None]
+        return list(self._unpositioned)
 
 
 def to_commit(
