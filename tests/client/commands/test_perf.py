@@ -243,8 +243,9 @@ def test_the_lines_of_intervals() -> None:
 
 @pytest.mark.parametrize("size", [8, 100, 1_000_000])
 def test_random_values_differ_within_a_batch_also_where_the_pool_begins_again(size: int) -> None:
-    values = random_letters(size, random.Random(0))
-    count = min(1_000, 3 * 1024 * 1024 // size)
+    batch_size = 3 * 1024 * 1024
+    values = random_letters(size, random.Random(0), batch_size)
+    count = min(1_000, batch_size // size)
     for first in range(0, 200_000, 19_990):
         taken = values.take(first, count)
         assert len(set(taken)) == len(taken) == count
@@ -256,7 +257,11 @@ def test_values_know_the_size_of_the_largest() -> None:
     """From it follows how many values surely fit in a batch."""
     assert one_of([b"a", b"ccc", b""], random.Random(0)).largest == 3
     assert numbers(1_234).largest == 4
-    for source in (random_letters(7, random.Random(0)), numbers(99), one_of([b"a", b"ccc", b""], random.Random(0))):
+    for source in (
+        random_letters(7, random.Random(0), 1_000),
+        numbers(99),
+        one_of([b"a", b"ccc", b""], random.Random(0)),
+    ):
         values = source.take(5, 20)
         assert source.size_of(values) == sum(map(len, values))
     assert numbers(9).take(7, 3) == [b"7", b"8", b"9"]

@@ -2,7 +2,8 @@
 
 Pure: the caller passes the random generator. Source: ``ProducerPerformance.generateRandomPayload``, which makes each
 value anew. Here values of random letters come from a pool, so that a record costs no random numbers. The pool is larger
-than a batch, in which all values differ: it compresses as little as one of new values.
+than a batch, in which all values differ: it compresses as little as one of new values. It is not much larger, so that
+it stays in the processor's cache, as values do that a program has just made.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +12,9 @@ from typing import NamedTuple
 
 LETTERS = bytes(65 + byte * 26 // 256 for byte in range(256))
 """A translation table: byte -> capital letter."""
-POOL_BYTES = 4 * 1024 * 1024
-"""No batch is larger: by default a request has at most 1 MiB."""
+POOL_BATCHES = 4
+"""The pool has the bytes of this number of batches, and at least this number of values."""
+SMALLEST_POOL_BYTES = 128 * 1024
 POOL_VALUES = 100_000
 """The maximum for small values, of which a batch of 1 MiB has fewer."""
 
@@ -36,9 +38,10 @@ class PayloadSource(NamedTuple):
         return self.largest * len(values) if self.has_one_size else sum(map(len, values))
 
 
-def random_letters(size: int, random: Random) -> PayloadSource:
+def random_letters(size: int, random: Random, batch_size: int) -> PayloadSource:
     """Makes values of ``size`` random letters."""
-    count = max(1, min(POOL_VALUES, POOL_BYTES // size))
+    pool_bytes = max(SMALLEST_POOL_BYTES, POOL_BATCHES * batch_size)
+    count = max(POOL_BATCHES, min(POOL_VALUES, pool_bytes // size))
     letters = random.randbytes(count * size).translate(LETTERS)
     pool = [letters[at * size : (at + 1) * size] for at in range(count)]
 

@@ -152,9 +152,9 @@ def produce(options: PerfProduceOptions) -> int:
     duration_ms = (options.transaction_duration_ms or TRANSACTION_MS) if "transactional_id" in settings else None
     server = bootstrap_servers(options.bootstrap_server, options.config, options.properties)
     chance = Random(options.random_seed)
-    values = the_values(options, chance)
-    keys = the_keys(options, chance)
     batch_size = int(settings.get("batch_size", BATCH_SIZE))
+    values = the_values(options, chance, batch_size)
+    keys = the_keys(options, chance)
     test = ProduceTest(options, duration_ms, batch_size)
 
     async def work() -> int:
@@ -187,7 +187,7 @@ def check_numbers(options: PerfProduceOptions) -> None:
         raise click.UsageError("--record-key-range is required when --key-distribution is 'range' or 'random'.")
 
 
-def the_values(options: PerfProduceOptions, chance: Random) -> PayloadSource:
+def the_values(options: PerfProduceOptions, chance: Random, batch_size: int) -> PayloadSource:
     """The source of the records' values. Raises CommandError if the payload file is empty."""
     payload_file, delimiter = options.payload_file, options.payload_delimiter
     if payload_file is not None:
@@ -201,7 +201,7 @@ def the_values(options: PerfProduceOptions, chance: Random) -> PayloadSource:
         return one_of(payloads, chance)
     if options.record_size is None:
         return numbers(options.num_records - 1)
-    return random_letters(options.record_size, chance)
+    return random_letters(options.record_size, chance, batch_size)
 
 
 def the_keys(options: PerfProduceOptions, chance: Random) -> KeySource | None:
