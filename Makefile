@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 4
-CI_WORKERS ?= 4
+CI_WORKERS ?= 6
 TESTS ?= tests
 SERVE_ARGUMENTS ?= conf/server.properties
 
@@ -39,6 +39,10 @@ test-ci: $(VENV)/.installed-dev
 ## test-all: test, test-java and test-ci in one run, which collects the tests once and has no idle worker between them (CI)
 test-all: $(VENV)/.installed-dev
 	$(PYTEST) -n $(CI_WORKERS) -m "not nightly and not long" $(NOT_RULES) $(TESTS)
+
+## compiled: compile the loops of the jobs once, before several processes of tests do (20 s of processor time; CI)
+compiled: $(VENV)/.installed-dev
+	PYTHONPATH=tests:. $(BIN)/python -m tests.pipeline.compile_loops
 
 ## record: ask a real Kafka what the scenes of tests/parity ask, and write tests/answers (10 minutes; Java and Maven)
 record: $(VENV)/.installed-dev
@@ -316,4 +320,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[spark,test,docs,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-pipeline-cost bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-all test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs screenshots site release-check wheel clean help
+.PHONY: record bench bench-alternatives bench-cluster bench-metrics bench-pipeline bench-pipeline-cost bench-share bench-streams bench-tls durations run test test-without-java test-java test-ci test-all compiled test-nightly test-long $(LONG_PARTS) test-large check lint types layers rules hooks format messages protocol-ledger client-libraries config-keys config-docs screenshots site release-check wheel clean help

@@ -1,4 +1,4 @@
-"""The order of the tests, and which of them one worker of pytest-xdist takes at once (``make test`` has three workers).
+"""The order of the tests, and which of them one worker of pytest-xdist takes at once (``make test`` has four workers).
 
 A worker takes one file after another, or a whole folder if its tests share something that is slow to start. Files whose
 tests mostly wait (for sessions to end, for JVMs to start) are spread evenly among those that mostly compute, so that

@@ -189,7 +189,7 @@ class KilledAt(UnsyncedFiles):
 
 @pytest.mark.parametrize(
     ("seed", "stride"),
-    [(1, 3), pytest.param(1, 1, marks=pytest.mark.ci), pytest.param(2, 1, marks=pytest.mark.long)],
+    [(1, 3), pytest.param(1, 1, marks=pytest.mark.nightly), pytest.param(2, 1, marks=pytest.mark.long)],
 )
 def test_killed_at_any_step_it_resumes_to_the_same_bytes(tmp_path: Path, seed: int, stride: int) -> None:
     original = compactable_directory(tmp_path / "original", seed, steps=35)
@@ -211,7 +211,7 @@ def test_killed_at_any_step_it_resumes_to_the_same_bytes(tmp_path: Path, seed: i
         shutil.rmtree(directory)
 
 
-@pytest.mark.parametrize(("seed", "stride"), [(1, 3), pytest.param(1, 1, marks=pytest.mark.ci)])
+@pytest.mark.parametrize(("seed", "stride"), [(1, 3), pytest.param(1, 1, marks=pytest.mark.nightly)])
 def test_killed_at_any_step_the_broker_reads_the_same_values(tmp_path: Path, seed: int, stride: int) -> None:
     original = compactable_directory(tmp_path / "original", seed, steps=35)
     values = latest(visible_records(original / "t-0"))
