@@ -21,7 +21,7 @@ from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups as messages
-from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.batch import Buffer, iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
 from support.brokers.parts import ImageOnly, PartialBroker
 from support.groups.harness import MemoryLog, VirtualTimers, image_with_topics
@@ -85,7 +85,7 @@ class LedLog:
         if self.shared.leader != self.broker:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
-    def append(self, batch: bytes, now_ms: int) -> int:
+    def append(self, batch: Buffer, now_ms: int) -> int:
         self._check()
         return self.shared.append(batch, now_ms)
 

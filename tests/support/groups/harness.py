@@ -22,7 +22,7 @@ from odradek.broker.timers.timers import Timer
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.records.batch import iterate_headers, stamp
+from odradek.protocol.records.batch import Buffer, iterate_headers, stamp
 from odradek.protocol.records.record import iterate_records
 from support.brokers.parts import CalledForTopics, ImageOnly, PartialBroker
 
@@ -108,7 +108,7 @@ class MemoryLog:
         self.on_append: Callable[[list[CoordinatorRecord]], None] | None = None
         self._waiting: list[Callable[[ErrorCode], None]] = []
 
-    def append(self, batch: bytes, now_ms: int) -> int:
+    def append(self, batch: Buffer, now_ms: int) -> int:
         if self.fail_next is not None:
             error, self.fail_next = self.fail_next, None
             raise KafkaError(error)
@@ -119,7 +119,7 @@ class MemoryLog:
         [(_, header)] = iterate_headers(stamped)
         self.next_offset = header.next_offset
         if self.on_append is not None:
-            self.on_append(list(decoded_records([batch])))
+            self.on_append(list(decoded_records([bytes(batch)])))
         return offset
 
     def append_marker(self, batch: bytes, now_ms: int, transaction_version: int) -> int:

@@ -21,7 +21,7 @@ from odradek.broker.transactions.marker_writer import MarkerWriter
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from odradek.protocol.records.batch import BatchHeader, read_header, stamp
+from odradek.protocol.records.batch import BatchHeader, Buffer, read_header, stamp
 from odradek.protocol.records.record import iterate_records
 from odradek.storage.producers.producer_state import ProducerStateManager
 from odradek.storage.producers.transaction_markers import read_marker
@@ -62,7 +62,7 @@ class SyncedLog:
     def leader_epoch(self) -> int:
         return 0
 
-    def append(self, batch: bytes, now_ms: int, *, from_client: bool = False, transaction_version: int = 0) -> int:
+    def append(self, batch: Buffer, now_ms: int, *, from_client: bool = False, transaction_version: int = 0) -> int:
         if self.fail_next is not None:
             error, self.fail_next = self.fail_next, None
             raise KafkaError(error)
