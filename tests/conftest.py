@@ -83,16 +83,18 @@ class LeftOut:
             terminal.write_line(f"Java 17 is missing: left out {self.jobs} tests that run the jobs on Spark")
 
 
-def pytest_sessionstart() -> None:
-    """Collects no garbage while tests are collected: 20,000 tests are hundreds of megabytes of objects that stay."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects no garbage while tests are collected, because their hundreds of megabytes of objects stay.
+
+    Leaves them out of later collections, each of which would take a second for them.
+    """
     gc.disable()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Leaves the collected tests out of later garbage collections, each of which would take a second for them."""
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
