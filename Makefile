@@ -254,7 +254,7 @@ bench-pipeline: $(VENV)/.installed-dev
 bench-pipeline-cost: $(VENV)/.installed-dev
 	PYTHONPATH=tests:. $(BIN)/python bench/pipeline_cost.py $(BENCH_ARGUMENTS)
 
-## bench-alternatives: other brokers for tests and ours in turn (5 minutes; Java, Maven, Go); prints the table
+## bench-alternatives: other brokers for tests and ours in turn (5 minutes; Java, Maven, Go; TANSU: its binary); prints the table
 bench-alternatives: $(VENV)/.installed-dev
 	PYTHONPATH=tests:bench $(BIN)/python -m alternatives.run $(BENCH_ARGUMENTS)
 

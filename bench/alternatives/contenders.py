@@ -22,6 +22,8 @@ CACHE = Path(__file__).parents[2] / ".cache" / "alternatives"
 """Keeps what was built; jars are in the cache of the tests."""
 SPRING_KAFKA_TEST = ("org.springframework.kafka", "spring-kafka-test", "4.1.1")
 HEAP = "-Xmx1g"
+TANSU = "TANSU"
+"""The environment variable with the path of tansu's binary: its build takes too long for a part of each run."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,11 @@ class Workshop:
         return executable if executable.exists() else install_wheel(directory)
 
     def prepare(self, names: Sequence[str]) -> list[Contender]:
-        """Builds, fetches and installs the contenders of these names, which are keys of ``CONTENDERS``."""
-        return [CONTENDERS[name](self) for name in names]
+        """Builds, fetches and installs the contenders of these names, which are keys of ``CONTENDERS``.
+
+        One that is not on this machine is left out.
+        """
+        return [made for name in names if (made := CONTENDERS[name](self)) is not None]
 
 
 def odradek_in_process(workshop: Workshop) -> Contender:
@@ -84,6 +89,21 @@ def kfake(_: Workshop) -> Contender:
     executable = CACHE / "kfake"
     subprocess.run(["go", "build", "-o", str(executable), "."], cwd=PROGRAMS / "kfake", check=True)
     return Contender("kfake", lambda directory: ProgramBroker([str(executable)], directory))
+
+
+def tansu(_: Workshop) -> Contender | None:
+    """tansu's broker with its data in memory."""
+    executable = os.environ.get(TANSU)
+    if executable is None:
+        print(f"tansu is left out: {TANSU} does not name its binary", flush=True)
+        return None
+
+    def command(_: Path, port: int, __: int) -> list[str]:
+        url = f"tcp://127.0.0.1:{port}"
+        addresses = ["--listener-url", url, "--advertised-listener-url", url]
+        return [executable, "broker", "--silent", *addresses, "--storage-engine", "memory://tansu/"]
+
+    return Contender("tansu", lambda directory: ServerBroker(command, directory))
 
 
 def kafka_in_jvm(kind: str, name: str) -> Callable[[Workshop], Contender]:
@@ -133,11 +153,12 @@ def kafka_process(_: Workshop) -> Contender:
     return Contender("Apache Kafka, its Java processes", lambda directory: ServerBroker(command, directory))
 
 
-CONTENDERS: dict[str, Callable[[Workshop], Contender]] = {
+CONTENDERS: dict[str, Callable[[Workshop], Contender | None]] = {
     "odradek": odradek_in_process,
     "odradek-serve": odradek_process,
     "mock": mock_cluster,
     "kfake": kfake,
+    "tansu": tansu,
     "spring": kafka_in_jvm("spring", "Spring's EmbeddedKafka"),
     "testkit": kafka_in_jvm("testkit", "Kafka's KafkaClusterTestKit"),
     "kafka": kafka_process,

@@ -29,9 +29,10 @@ OURS, SERVED, MOCK = "Odradek, in the test's process", "Odradek, `odradek serve`
 def test_a_small_round(tmp_path: Path, contenders: dict[str, str]) -> None:
     output = tmp_path / "benchmarks.json"
     output.write_text(json.dumps({"another": {"results": {}}}))
-    words = ["--rounds", "1", "--round-trips", "3", "--only", *contenders]
+    words = ["--rounds", "1", "--round-trips", "3", "--only", *contenders, "tansu"]
     words += ["--odradek", str(Path(sys.executable).parent / "odradek"), "--output", str(output)]
     environment = os.environ | {"PYTHONPATH": f"{ROOT / 'tests'}{os.pathsep}{ROOT / 'bench'}"}
+    environment.pop("TANSU", None)
     done = subprocess.run(
         [sys.executable, "-m", "alternatives.run", *words],
         cwd=tmp_path,
@@ -41,6 +42,7 @@ def test_a_small_round(tmp_path: Path, contenders: dict[str, str]) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert "tansu is left out" in done.stdout, "its binary is not known"
     written = json.loads(output.read_text())
     assert set(written) == {"another", "alternatives"}
     results = written["alternatives"]["results"]
