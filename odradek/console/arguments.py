@@ -1,12 +1,30 @@
 """The arguments of one request: the parts of its path, its query, and the JSON object of its body.
 
 Pure. Owns: reading them with their limits. Never does: I/O. Invariant: a value that is missing, too long, out of range
-or of another type raises BadArgument, which names the argument.
+or of another type raises BadArgument, which names the argument. The other errors of a view are ConsoleErrors, too.
 """
 
 from collections.abc import Mapping
 
-from .errors import BadArgument
+
+class ConsoleError(Exception):
+    """A request cannot be answered. The message is for the user."""
+
+    def __init__(self, status: int, message: str, code: str = "") -> None:
+        """``status``: of HTTP. ``code``: a name for programs, such as Kafka's names of errors."""
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+
+
+class BadArgument(ConsoleError):  # noqa: N818 - it is what the page calls it
+    """An argument is missing or has a value that is not allowed."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(400, f"{name}: {why}", "BAD_ARGUMENT")
+        self.name = name
+
 
 MAX_TEXT = 1_048_576
 """The most characters of a text, if a view names no other limit."""

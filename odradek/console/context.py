@@ -1,16 +1,19 @@
-"""What a view works with: the clients of one session, with the rights of its user.
+"""What a view works with: the clients of one session, with the rights of its user; and the shape of a view's route.
 
 Owns: the admin client of a session and its end, parts that live as long as the session. Never does: HTTP. Invariant:
 nothing connects before the first request of the session.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from odradek.client.admin.admin import Admin
 from odradek.client.cluster.cluster import Cluster
 from odradek.client.security.secured import ConnectionSecurity
+
+from .arguments import ViewArguments
 
 Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 CLIENT_ID = "odradek-console"
@@ -99,3 +102,30 @@ class Context:
             await part.close()
         self._parts.clear()
         await self.admin.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """An answer that the browser saves as a file, instead of JSON."""
+
+    file_name: str
+    content: bytes
+
+
+Answered = Awaitable[Json | Attachment]
+Streamed = AsyncGenerator[Json, None]
+View = Callable[[Context, ViewArguments], Answered | Streamed]
+
+
+@dataclass(frozen=True)
+class ViewRoute:
+    """One entry of the table in :mod:`.routes`."""
+
+    method: Literal["GET", "POST"]
+    """POST changes something; GET never does. A POST is refused if the session does not allow changes."""
+    path: str
+    """Begins with ``/api/``. ``{name}`` is one part of the path, percent-decoded, and an argument of the view."""
+    serve: View
+    """A coroutine function, or an async generator function for a stream."""
+    is_stream: bool = False
+    """Whether it is answered as ``text/event-stream``, one ``data:`` line of JSON for each value."""

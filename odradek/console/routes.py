@@ -1,6 +1,6 @@
 """The one table of what the page may ask for. The server walks it; a test does, too."""
 
-from .route import ViewRoute
+from .context import ViewRoute
 from .views import (
     broker_insights,
     browse,

@@ -18,7 +18,7 @@ from odradek.protocol.messages.transactions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from support.brokers.our_cluster import OurCluster
 from support.eventually import eventually
 

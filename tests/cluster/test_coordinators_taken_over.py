@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
 from cluster.rolling.places import ADMIN_TIMEOUT_S, Kind, Places
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from support.eventually import eventually
 from support.kafka.real_controllers import RealControllers
 

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type:
 
 from cluster.plain_clients import produce_numbers
 from cluster.reassignment import reassign
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.real_controllers import MEMBER, format_member

@@ -24,7 +24,7 @@ from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import ListPartitionReassignmentsRequest
 from odradek.protocol.messages.transactions import DescribeProducersRequest
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from support.brokers.asking import NOW_MS, Asking

@@ -23,7 +23,7 @@ from odradek.client.admin import Admin
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.messages.groups import FindCoordinatorRequest
 from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
 from support.brokers.asking import Asking
 from support.eventually import eventually
 from support.kafka.real_controllers import RealControllers

@@ -11,7 +11,7 @@ import pytest
 
 from cluster.reassignment import reassign
 from cluster.three_brokers import KAFKA, NODE_IDS, ThreeBrokers
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 from support.eventually import eventually
 from support.kafka.java import java_or_skip
 from support.kafka.word_count import PARTITIONS, STREAMS_KEYS, TOPICS, Counts, Instance, write_lines

@@ -26,7 +26,7 @@ from odradek.protocol.codec import encode
 from odradek.protocol.errors import KafkaError, ProtocolError
 from odradek.protocol.messages import consumer_groups, groups, share_groups, streams_groups, transactions
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from support.data.mutated_records import (

@@ -18,7 +18,7 @@ from faults.loading_fuzz import KINDS
 from odradek.broker.metadata.log.log_reader import MetadataLogError
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import groups, metadata_records, transactions
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.builder import BatchBuilder
 from parity.side import Side, produce_request
 from support.brokers.metadata_service import open_service

@@ -15,7 +15,7 @@ from odradek.protocol.messages.configs import DescribeConfigsRequest
 from odradek.protocol.messages.groups import FindCoordinatorRequest
 from odradek.protocol.messages.share_groups import InitializeShareGroupStateRequest
 from odradek.protocol.messages.topics import DeleteTopicsRequest
-from odradek.protocol.names.internal_topics import SHARE_STATE_TOPIC
+from odradek.protocol.names.topics import SHARE_STATE_TOPIC
 from parity.side import Side
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 
 from ..dispatch.request import RequestContext
 from ..transactions.add_partitions import add_partitions

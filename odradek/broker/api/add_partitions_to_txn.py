@@ -17,8 +17,7 @@ from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
-from odradek.protocol.names.internal_topics import is_internal
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition, is_internal
 
 from ..dispatch.request import RequestContext
 from ..metadata.image.image import MetadataImage

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.offsets import DeleteRecordsRequest, DeleteRecordsResponse
-from odradek.protocol.names.internal_topics import is_internal
+from odradek.protocol.names.topics import is_internal
 
 from ..dispatch.request import RequestContext
 from ..replicas.leading import Leading, Replicated

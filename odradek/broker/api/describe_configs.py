@@ -13,7 +13,7 @@ from functools import partial
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResponse
-from odradek.protocol.names.topic_names import check_topic_name
+from odradek.protocol.names.topics import check_topic_name
 
 from ..config.describe import (
     DescribedConfig,

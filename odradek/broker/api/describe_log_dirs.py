@@ -16,7 +16,7 @@ from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 from odradek.storage.directory.directory_contents import log_bytes
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.log_directory import LogDirectory

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 
 from ..dispatch.request import RequestContext
 from .parts import ControllerParts

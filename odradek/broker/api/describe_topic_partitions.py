@@ -13,8 +13,7 @@ from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
-from odradek.protocol.names.internal_topics import is_internal
-from odradek.protocol.names.topic_names import is_legal
+from odradek.protocol.names.topics import is_internal, is_legal
 
 from ..dispatch.request import RequestContext, may_describe
 from ..metadata.image.image import NO_LEADER, MetadataImage, PartitionImage

@@ -13,7 +13,7 @@ from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 
 from ..coordinator.partitioning import partition_for
 from ..dispatch.request import RequestContext

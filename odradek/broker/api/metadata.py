@@ -20,8 +20,7 @@ from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.protocol.messages.structure import ZERO_UUID
-from odradek.protocol.names.internal_topics import is_internal
-from odradek.protocol.names.topic_names import is_legal
+from odradek.protocol.names.topics import is_internal, is_legal
 
 from ..dispatch.request import RequestContext, may_describe
 from ..metadata.image.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage

@@ -19,7 +19,7 @@ from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 
 from ..dispatch.request import RequestContext
 from ..groups.coordinator import GroupShard

@@ -16,7 +16,7 @@ from functools import partial
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 
 from ..dispatch.request import RequestContext
 from ..transactions.effects import MarkerOrder

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .definition import server_keys
-from .listener_keys import listener_value
-from .typed_values import TypedValues
+from .typed_values import TypedValues, listener_value
 from .validators import violation
 from .values import parse_value
 

@@ -14,8 +14,7 @@ from odradek.protocol.security.token_settings import HANDLER_KEY as LOGIN_HANDLE
 from odradek.protocol.security.token_settings import TOKEN_KEYS, UNSECURED, RetrieverSettings, TokenSettingsError
 
 from .errors import ConfigError
-from .listener_keys import ListenerValue, listener_value, prefix_of
-from .typed_values import TypedValues
+from .typed_values import ListenerValue, TypedValues, listener_value, prefix_of
 
 MECHANISM = "OAUTHBEARER"
 PACKAGE = "org.apache.kafka.common.security.oauthbearer"

@@ -22,11 +22,10 @@ from odradek.protocol.security.jaas import (
 from odradek.protocol.security.token_settings import RetrieverSettings
 
 from .errors import ConfigError
-from .listener_keys import listener_value, prefix_of
 from .listeners import Listener, uses_sasl
 from .oauthbearer import MECHANISM as OAUTHBEARER
 from .oauthbearer import OAuthBearerSettings, oauthbearer_settings, token_settings
-from .typed_values import TypedValues
+from .typed_values import TypedValues, listener_value, prefix_of
 
 MECHANISMS_KEY = "sasl.enabled.mechanisms"
 JAAS_KEY = "sasl.jaas.config"

@@ -5,7 +5,7 @@ Pure. Owns: types and defaults. Never does: checking values against each other. 
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .definition import KeyDefinition, server_keys
 from .values import Value, parse_value
@@ -113,3 +113,32 @@ def default_value(definition: KeyDefinition, ours: Mapping[str, str] = OUR_DEFAU
     if text is None and not definition.has_default and definition.type == "LIST":
         return ()
     return parse_value(definition.name, definition.type, text)
+
+
+class ListenerValue(NamedTuple):
+    """The text of a setting, and the key that set it."""
+
+    key: str
+    text: str
+
+
+def prefix_of(listener_name: str) -> str:
+    """``listener.name.<listener>.``, in lower case."""
+    return f"listener.name.{listener_name.lower()}."
+
+
+def listener_value(
+    config: TypedValues, listener_name: str, key: str, mechanism: str | None = None
+) -> ListenerValue | None:
+    """The value of ``key`` for a listener; None if it is not set. The key with the prefix of listener and mechanism
+    comes first, then the one with the prefix of the listener, then the key without a prefix.
+    """
+    prefix = prefix_of(listener_name)
+    names = [f"{prefix}{key}", key]
+    if mechanism is not None:
+        names.insert(0, f"{prefix}{mechanism.lower()}.{key}")
+    for name in names:
+        text = config.originals.get(name)
+        if text is not None:
+            return ListenerValue(name, text.strip())
+    return None

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 from odradek.protocol.records.compression import CompressionType
 
 from ..coordinator.coordinator import Coordinator, LogOpener
 from ..coordinator.shard import CoordinatorShard, ShardState
-from ..metrics.coordinator_counts import GroupCounts
+from ..metrics.counts import GroupCounts
 from ..timers.timers import Timers
 from .config import GroupCoordinatorConfig
 from .core import GroupCore

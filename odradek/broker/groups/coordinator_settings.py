@@ -7,7 +7,7 @@ Pure. Owns: the list of keys that it reads. Never does: reading them again after
 from collections.abc import Iterable
 from typing import Any
 
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 from odradek.protocol.records.compression import CompressionType
 
 from ..config.errors import ConfigError

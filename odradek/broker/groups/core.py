@@ -19,7 +19,7 @@ from odradek.protocol.messages.group_records import (
 from odradek.protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
 
 from ..coordinator.effects import SetTimer
-from ..metrics.coordinator_counts import GroupCounts
+from ..metrics.counts import GroupCounts
 from .classic.group import ClassicGroup, GroupState
 from .classic.member import ClassicMember
 from .classic.rebalance import prepare

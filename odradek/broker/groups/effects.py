@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..coordinator.effects import Effects, TimerKey
 from ..dispatch.request import Access
-from ..metrics.coordinator_counts import GroupCounts
+from ..metrics.counts import GroupCounts
 from .records import CoordinatorRecord
 
 

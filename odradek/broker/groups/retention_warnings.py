@@ -11,7 +11,7 @@ from functools import partial
 
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_retention import RetentionSegment
 

@@ -8,8 +8,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Sequence
 
-from .connection import READ_BYTES, HttpConnection
-from .limits import HttpLimits
+from .connection import READ_BYTES, HttpConnection, HttpLimits
 from .messages import HttpService
 
 OverTls = Callable[[asyncio.Protocol], asyncio.BaseProtocol]

@@ -14,7 +14,7 @@ from struct import error as struct_error
 from odradek.protocol.codec.runtime import unsigned_varint
 from odradek.protocol.errors import KafkaError, ProtocolError
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
-from odradek.protocol.names.internal_topics import is_internal
+from odradek.protocol.names.topics import is_internal
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, TRANSACTIONAL_FLAG, BatchHeader
 from odradek.protocol.records.validation import read_produced_header
 from odradek.protocol.security.acl import AclOperation, AclResourceType

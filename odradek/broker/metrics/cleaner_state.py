@@ -8,7 +8,7 @@ of Kafka's LogCleanerManager, which never tries an uncleanable partition again; 
 from collections.abc import Container
 from dataclasses import dataclass
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 
 FIRST_RETRY_MS = 60_000
 LAST_RETRY_MS = 3_600_000

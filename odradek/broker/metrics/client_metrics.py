@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric, UnknownMetricFamily
 
-from .client_counts import ClientMetricsCounts
+from .counts import ClientMetricsCounts
 from .pieces import SAMPLES_A_PIECE
 from .pushed_series import Family, PushedSeries, Series
 

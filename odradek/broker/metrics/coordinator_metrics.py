@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric, UnknownMetricFamily
 
-from .coordinator_counts import GroupCounts, TransactionCounts
+from .counts import GroupCounts, TransactionCounts
 
 
 class CoordinatorActivity:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 
 from prometheus_client.exposition import choose_encoder
 
-from ..http.limits import HttpLimits
+from ..http.connection import HttpLimits
 from ..http.messages import HttpRequest, HttpResponse, HttpService, text_response
 from ..http.server import HttpServer, OverTls
 from .pieces import MetricsSource, encoded

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from ..timers.expiring import ExpiringEntries
-from .client_counts import ClientMetricsCounts
+from .counts import ClientMetricsCounts
 
 SERIES_OF_CLIENT_MAX = 1_000
 """Kafka's producer and consumer have about 110 each, and some for each topic, partition and node."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from .counts import ShareCounts
 from .pieces import Sample, in_pieces
-from .share_counts import ShareCounts
 
 GROUP = "kafka_server_sharegroupmetrics_"
 PARTITION = "kafka_server_sharepartitionmetrics_"

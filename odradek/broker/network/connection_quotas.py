@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from odradek.protocol.security.canonical_host import canonical_host
 
 from ..config.connection_limits import MAX_KEY, UNLIMITED, ConnectionLimits
-from ..config.listener_keys import prefix_of
+from ..config.typed_values import prefix_of
 
 if TYPE_CHECKING:
     from ..quotas.creation_rates import CreationRates

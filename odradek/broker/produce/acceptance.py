@@ -7,7 +7,7 @@ Owns: the checks before a log sees a batch. Never does: appending. Source: ``Kaf
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import ProduceRequest
-from odradek.protocol.names.internal_topics import is_internal
+from odradek.protocol.names.topics import is_internal
 from odradek.protocol.records.batch import LOG_OVERHEAD, TRANSACTIONAL_FLAG, BatchHeader, Buffer
 from odradek.protocol.records.errors import CorruptRecordError
 from odradek.protocol.records.validation import read_produced_header

@@ -6,7 +6,7 @@ Owns: nothing. Never does: appending. Source: ``ReplicaManager.handleProduceAppe
 from collections.abc import Callable, Iterable, Mapping
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.protocol.records.batch import TRANSACTIONAL_FLAG
 
 from ..dispatch.request import RequestContext

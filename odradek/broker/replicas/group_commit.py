@@ -1,7 +1,7 @@
 """Group commit: logs are synced together, off the event loop; then the waiting requests continue.
 
 Owns: the logs to sync, and the callbacks that wait for their offsets. Never does: blocking the event loop, deciding
-what an acknowledgement promises (``storage/log/flush_policy.py`` does). Invariants: a log directory has one round at a
+what an acknowledgement promises (``storage/log/log_config.py`` does). Invariants: a log directory has one round at a
 time. Requests that arrive during a round join the next one. Waiters of a log are called back in FIFO order. A failed
 sync is final, and all waiters of its logs get the error. A lack of descriptors is not a failed sync: the waiters go on
 waiting, and the sync is repeated (Kafka takes the directory offline). Source: ``UnifiedLog.flush``,

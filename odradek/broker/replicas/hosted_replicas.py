@@ -12,7 +12,7 @@ from itertools import islice
 
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
+from odradek.protocol.names.topics import INTERNAL_TOPICS
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.disk_errors import is_passing

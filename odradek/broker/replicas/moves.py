@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.directory.replica_move import ReplicaMove

@@ -7,26 +7,34 @@ continues. Source: ``LogManager.startup``, ``ReplicaManager.startHighWatermarkCh
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from threading import Event
 from typing import TYPE_CHECKING
 
 from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.structure import Message
 from odradek.storage.directory.directory_retention import retain_logs
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.log.due_removals import DueRemovals
 from odradek.storage.log.log import Log
 
 from ..config.server_config import ServerConfig
+from ..groups.coordinator import GroupCoordinator
+from ..groups.retention_warnings import RetentionWarnings
+from ..replicas.directories.disk_space import CAP_KEY, MIN_FREE_KEY
+from ..replicas.directories.disk_watch import DiskWatch
 from ..replicas.group_commit import GroupCommit
+from ..replicas.partitions import Partitions
 from ..timers.loop_timers import LoopTimers
 from ..timers.slices import SlicedWork, Slices, run_in_slices
 from ..timers.work import KindOfWork
+from .broker import Broker
 from .surroundings import FixedSettings
 
 with lazy_imports:
+    from ..metadata.controller import delegation_tokens
     from ..replicas.cleaner import cleaner
     from . import warm_up
 
@@ -238,3 +246,66 @@ def is_to_be_flushed(log: Log, now_ms: int) -> bool:
             or log.offsets.recovery_point < log.segments.active.base_offset
         )
     )
+
+
+def watch_disks(
+    config: ServerConfig,
+    directories: Sequence[LogDirectory],
+    partitions: Partitions,
+    groups: GroupCoordinator,
+    timers: LoopTimers,
+    clock_ms: Callable[[], int],
+    slices: Slices,
+    refuses_in: Callable[[Set[bytes]], None],
+    count_interval_ms: int,
+) -> DiskWatch:
+    """Starts to watch the space in these directories, and groups that are about to lose records.
+
+    ``clock_ms``: milliseconds since the epoch. ``slices`` runs the work. ``refuses_in`` and
+    ``count_interval_ms``: as for :class:`DiskWatch`.
+    """
+    interval_ms = config.get_int("log.retention.check.interval.ms")
+    warnings = RetentionWarnings(partitions, groups, timers, clock_ms, interval_ms, slices)
+    watch = DiskWatch(
+        directories,
+        timers,
+        clock_ms,
+        slices,
+        min_free_bytes=config.get_int(MIN_FREE_KEY),
+        cap_bytes=config.get_int(CAP_KEY),
+        warn_under_cap=warnings.warn_under_cap,
+        refuses_in=refuses_in,
+        count_interval_ms=count_interval_ms,
+    )
+    watch.start()
+    warnings.start()
+    return watch
+
+
+INTERVAL_KEY = "delegation.token.expiry.check.interval.ms"
+
+
+def remove_expired_tokens(broker: Broker, timers: LoopTimers, clock_ms: Callable[[], int]) -> None:
+    """Removes expired tokens at a regular interval (:data:`INTERVAL_KEY`), if this broker is its own controller.
+
+    ``clock_ms``: wall clock, milliseconds since the epoch.
+    """
+    if broker.token_hmacs is None or broker.is_cluster_member:
+        return
+    metadata = broker.own_metadata
+    interval_ms = broker.static_config.get_int(INTERVAL_KEY)
+
+    def expired() -> list[Message]:
+        found = delegation_tokens.expired_tokens(metadata.image, clock_ms())
+        if found:
+            logger.info("removing %d expired delegation tokens", len(found))
+        return found
+
+    def failed(error: KafkaError) -> None:
+        logger.error("could not remove expired delegation tokens: %s", error)
+
+    def check() -> None:
+        timers.schedule(interval_ms, check)
+        metadata.record(expired, clock_ms(), failed)
+
+    timers.schedule(interval_ms, check)

@@ -42,9 +42,8 @@ from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import suspended_ms
 from ..timers.work import KindOfWork
 from .advertising import endpoints, watch_clients
-from .background import Background
+from .background import Background, remove_expired_tokens, watch_disks
 from .broker import Broker
-from .console_gate import check_console, open_console
 from .dynamic_configs import log_bad_configs
 from .listener_security import (
     ListenerSecurity,
@@ -56,17 +55,32 @@ from .listener_security import (
 from .role import Role
 from .running_broker import OpenedBroker, RunningBroker
 from .snapshot_sockets import SnapshotSockets
-from .space_watch import watch_disks
 from .standalone import Standalone
 from .surroundings import Surroundings
-from .token_expiry import remove_expired_tokens
 from .wiring import wire
 
 with lazy_imports:
-    from . import cluster_member
+    from . import cluster_member, console_listener, console_settings
 
 if TYPE_CHECKING:
     from ..security.tls.listeners import TlsListeners
+    from .console_listener import ConsoleListener
+
+
+def check_console(config: ServerConfig) -> None:
+    """Raises ConfigError if the console would be open to others."""
+    if config.get_string("odradek.console.listener"):
+        console_settings.console_config(config)
+
+
+def open_console(config: ServerConfig, broker: Broker) -> "ConsoleListener | None":
+    """Listens for the console; None without its key. Raises BindError."""
+    if not config.get_string("odradek.console.listener"):
+        return None
+    listener = console_listener.ConsoleListener(config, console_settings.console_config(config), broker)
+    listener.wait_for_connection()
+    return listener
+
 
 logger = logging.getLogger(__name__)
 

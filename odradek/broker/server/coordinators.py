@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.steps import Steps
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 
 from ..config.server_config import ServerConfig
 from ..coordinator.coordinator import Coordinator
@@ -36,13 +36,13 @@ from .random_ids import random_uuid_text
 from .share_state import ShareStateParts
 
 with lazy_imports:
-    from ..groups import progress_watch, rebalance_watch
+    from ..groups import progress_watch, slow_rebalances
     from ..groups.streams import internal_topics
     from ..transactions import open_transaction_watch, peers
 
 if TYPE_CHECKING:
     from ..groups.progress_watch import ProgressWatch
-    from ..groups.rebalance_watch import RebalanceWatch
+    from ..groups.slow_rebalances import RebalanceWatch
     from ..groups.streams.internal_topics import InternalTopics
     from ..metrics.topic_meters import TopicMeters
     from ..network.node_client import NodeSecurity
@@ -169,7 +169,7 @@ class Coordinators:
     def _watch(self) -> None:
         if self._watches is None:
             self._watches = (
-                rebalance_watch.RebalanceWatch(),
+                slow_rebalances.RebalanceWatch(),
                 progress_watch.ProgressWatch(self._end_offset),
                 open_transaction_watch.OpenTransactionWatch(),
             )

@@ -20,8 +20,8 @@ from ..replicas.partitions import Partitions
 from ..timers.timers import Timers
 
 with lazy_imports:
+    from ..share_state import config, partition_ends, peers, state_persister
     from ..share_state import coordinator as share_state_coordinator
-    from ..share_state import coordinator_settings, partition_ends, peers, state_persister
 
 if TYPE_CHECKING:
     from ..network.node_client import NodeSecurity
@@ -65,7 +65,7 @@ class ShareStateParts:
         if self._coordinator is None:
             metadata = self._metadata
             self._coordinator = share_state_coordinator.ShareCoordinator(
-                coordinator_settings.share_settings(self._config, metadata.image),
+                config.share_settings(self._config, metadata.image),
                 self._timers,
                 self._clock_ms,
                 self._open_log,

@@ -18,7 +18,7 @@ from .coordinators import Coordinators
 from .dynamic_configs import DynamicConfigs
 
 with lazy_imports:
-    from ..metrics import share_counts
+    from ..metrics import counts
     from ..share_partitions import dead_letters, registry, remote_letters, settings
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def sharing_of(
     without other brokers. ``clock_ms``: wall clock, milliseconds since the epoch."""
 
     def make() -> "SharePartitions":
-        counts = share_counts.ShareCounts()
+        share_counts = counts.ShareCounts()
         remote = None
         if inter_broker is not None:
             static = config.static
@@ -85,7 +85,7 @@ def sharing_of(
             record_work,
             clock_ms,
             None if remote is None else remote.produce,
-            counts,
+            share_counts,
         )
         return registry.SharePartitions(
             metadata,
@@ -97,7 +97,7 @@ def sharing_of(
             settings.KnownSettings(lambda: metadata.image, lambda: config.current).of,
             letters.write,
             config.current.get_int("group.share.max.share.sessions"),
-            counts,
+            share_counts,
         )
 
     return ShareGroupsSide(make)

@@ -11,7 +11,7 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.errors import StorageError
 from odradek.storage.files.file_names import DELETED_SUFFIX, LOG_SUFFIX, segment_path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 from odradek.storage.directory.log_directories import LogDirectories
 
 from ..config.errors import ConfigError
@@ -19,8 +19,7 @@ from ..metadata.controller.auto_topic_creation import AutoTopicCreation
 from ..metadata.controller.broker_lifecycle import BrokerLifecycle
 from ..metadata.controller.controller import Controller
 from ..metadata.controller.directories import assignment_records
-from ..metadata.controller.own_reports import OwnReports
-from ..metadata.controller.producer_ids import ProducerIds
+from ..metadata.controller.own_controller import OwnReports, ProducerIds
 from ..metadata.image.image import BrokerState, Endpoint, Replica
 from ..metadata.image.local_replicas import LocalReplicas
 from ..metadata.publisher.service import MetadataService

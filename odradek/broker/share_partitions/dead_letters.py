@@ -22,7 +22,7 @@ from ..config.server_config import ServerConfig
 from ..coordinator.partition_log import ACKS_ALL, PartitionLog
 from ..metadata.image.image import MetadataImage, ResourceType, TopicImage
 from ..metadata.publisher.controller_link import TopicCreator
-from ..metrics.share_counts import ShareCounts
+from ..metrics.counts import ShareCounts
 from ..replicas.partitions import Partitions
 from ..replicas.record_work import RecordWork
 from ..timers.work import KindOfWork

@@ -13,7 +13,7 @@ from functools import partial
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 
-from ..metrics.share_counts import ShareCounts
+from ..metrics.counts import ShareCounts
 from ..replicas.partition import Partition
 from ..share_state.persister import UNINITIALISED_OFFSET, Persister, ReadState
 from ..timers.timers import Timer, Timers

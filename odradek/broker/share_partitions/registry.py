@@ -16,7 +16,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 
 from ..metadata.publisher.published import PublishedMetadata
-from ..metrics.share_counts import ShareCounts
+from ..metrics.counts import ShareCounts
 from ..replicas.offset_searches import Found, OffsetSearches
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions

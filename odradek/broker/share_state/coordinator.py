@@ -12,7 +12,7 @@ from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 from odradek.protocol.internal_records.share_state_records import ShareStateRecord
-from odradek.protocol.names.internal_topics import SHARE_STATE_TOPIC
+from odradek.protocol.names.topics import SHARE_STATE_TOPIC
 from odradek.protocol.records.compression import CompressionType
 
 from ..coordinator.coordinator import Coordinator, LogOpener

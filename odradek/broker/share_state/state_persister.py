@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_records.share_batches import StateBatch, combined, is_valid
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
-from odradek.protocol.names.internal_topics import SHARE_STATE_TOPIC
+from odradek.protocol.names.topics import SHARE_STATE_TOPIC
 
 from ..coordinator.partitioning import partition_for
 from ..metadata.image.image import MetadataImage

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.snapshots import SnapshotHeaderRecord
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 from odradek.protocol.records.control import ControlRecordType
 from odradek.storage.files.file_names import partition_directory_name
 from odradek.storage.files.files import Files

@@ -13,8 +13,7 @@ import click
 
 from odradek.protocol.common.command_options import arguments, flag, option, takes
 from odradek.storage.check.command import run
-from odradek.storage.directory.directory_lock import LOCK_FILE
-from odradek.storage.directory.lock_holder import lock_holder
+from odradek.storage.directory.directory_lock import LOCK_FILE, lock_holder
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.disk_reserve import ReservedFiles
 from odradek.storage.files.disk_usage import allocated_bytes

@@ -17,7 +17,7 @@ import click
 from odradek.protocol.common.command_options import arguments, flag, option, takes
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 from odradek.storage.check.command import run
 from odradek.storage.check.directory_check import partition_tasks
 from odradek.storage.check.findings import CheckSeverity

@@ -19,7 +19,7 @@ from odradek.protocol.messages.telemetry import (
 from odradek.protocol.records.compression import CompressionType
 from odradek.storage.files.meta_properties import uuid_text
 
-from ..metrics.client_counts import ClientMetricsCounts
+from ..metrics.counts import ClientMetricsCounts
 from ..timers.expiring import ExpiringEntries
 from .subscriptions import Subscribed, Subscriptions
 

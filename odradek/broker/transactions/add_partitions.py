@@ -5,7 +5,7 @@ KIP-98, KIP-890.
 """
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.protocol.names.transaction_states import TransactionState
 
 from .core import TransactionCore

@@ -8,12 +8,12 @@ Source: ``TransactionCoordinator``, ``TransactionStateManager``.
 from collections.abc import Callable
 from functools import partial
 
-from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import TRANSACTION_STATE_TOPIC
 
 from ..coordinator.coordinator import Coordinator, LogOpener
 from ..coordinator.interfaces import CoordinatorLog
 from ..coordinator.shard import CoordinatorShard, ShardState
-from ..metrics.coordinator_counts import TransactionCounts
+from ..metrics.counts import TransactionCounts
 from ..timers.timers import Timers
 from .config import TransactionCoordinatorConfig
 from .core import TransactionCore

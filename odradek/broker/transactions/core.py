@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from odradek.protocol.names.transaction_states import TransactionState
 
 from ..coordinator.effects import SetTimer
-from ..metrics.coordinator_counts import TransactionCounts
+from ..metrics.counts import TransactionCounts
 from .config import TransactionCoordinatorConfig
 from .effects import (
     ID_EXPIRATION_KEY,

@@ -7,7 +7,7 @@ durable, the shell calls ``TransactionCore.markers_written``.
 
 from typing import NamedTuple
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 
 from ..coordinator.effects import Effects, TimerKey
 from .records import TransactionRecord

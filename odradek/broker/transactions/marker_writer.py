@@ -11,8 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import OFFSETS_TOPIC, TopicPartition
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 
 from ..coordinator.interfaces import CoordinatorLog

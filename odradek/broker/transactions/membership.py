@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum, auto
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 
 from .add_partitions import add_partitions, verify_partitions
 from .coordinator import TransactionCoordinator

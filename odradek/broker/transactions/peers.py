@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from odradek.protocol.messages.transactions import AddPartitionsToTxnResponse, WriteTxnMarkersResponse
-from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import TRANSACTION_STATE_TOPIC
 
 from ..coordinator.partitioning import partition_for
 from ..coordinator.peer import Address, Peer

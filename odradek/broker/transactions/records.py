@@ -16,7 +16,7 @@ from odradek.protocol.internal_records.coordinator_serde import (
     record_type_of,
 )
 from odradek.protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.protocol.names.transaction_states import TransactionState
 
 from .transaction import NO_PRODUCER_ID, Transaction

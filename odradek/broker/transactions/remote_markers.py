@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from odradek.protocol.errors import ErrorCode, error_of
 from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 
 from .effects import MarkerOrder
 

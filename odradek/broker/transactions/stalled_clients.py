@@ -13,7 +13,7 @@ import logging
 import re
 from collections.abc import Callable
 
-from ..metrics.coordinator_counts import TransactionCounts
+from ..metrics.counts import TransactionCounts
 from ..network.connections import Connections
 from ..timers.timers import Timer, Timers
 

@@ -18,7 +18,7 @@ as Dead.
 from dataclasses import dataclass, replace
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.protocol.names.transaction_states import SETTLED, TransactionState
 
 NEVER_STORED = frozenset({TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE})

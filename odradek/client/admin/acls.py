@@ -24,8 +24,7 @@ from .acl_types import (
     PatternType,
     ResourcePattern,
 )
-from .base import AdminBase
-from .results import all_or_raise, split
+from .base import AdminBase, all_or_raise, split
 
 
 class AclAdmin(AdminBase):

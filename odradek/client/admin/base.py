@@ -4,18 +4,18 @@ The admin client is made of one class for each family of requests, so that a com
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
 from odradek.protocol.messages.structure import Message, Structure
 
 from ..cluster.cluster import Cluster, ClusterTimes
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import BrokerAddress
-from ..errors import BrokerConnectionError, broker_error
+from ..errors import AdminError, BrokerConnectionError, broker_error
 
 if TYPE_CHECKING:
     from ..security.secured import ConnectionSecurity
@@ -163,3 +163,26 @@ def error_codes(part: object) -> set[int]:
         return set()
     codes = {int(getattr(part, name)) for name in part.__slots__ if name == "error_code"}
     return codes.union(*(error_codes(getattr(part, name)) for name in part.__slots__))
+
+
+Part = TypeVar("Part")
+Value = TypeVar("Value")
+
+
+def split(answers: Iterable[tuple[Part, int, str | None, Value]]) -> tuple[dict[Part, KafkaError], dict[Part, Value]]:
+    """Separates answers (part, error code, error message, value) into errors by part and values by part."""
+    errors: dict[Part, KafkaError] = {}
+    results: dict[Part, Value] = {}
+    for part, code, message, value in answers:
+        if code:
+            errors[part] = broker_error(code, f"'{part}'", message)
+        else:
+            results[part] = value
+    return errors, results
+
+
+def all_or_raise(errors: Mapping[Part, KafkaError], results: dict[Part, Value]) -> dict[Part, Value]:
+    """Returns the results. If there are errors, raises AdminError with the errors and the results."""
+    if errors:
+        raise AdminError(errors, results)
+    return results

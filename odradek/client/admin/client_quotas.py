@@ -15,8 +15,7 @@ from odradek.protocol.messages.quotas import (
 )
 
 from ..errors import broker_error
-from .base import AdminBase
-from .results import all_or_raise, split
+from .base import AdminBase, all_or_raise, split
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 """Types of entity."""

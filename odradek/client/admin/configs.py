@@ -15,8 +15,7 @@ from odradek.protocol.messages.configs import (
 )
 
 from ..errors import broker_error
-from .base import CONTROLLERS, AdminBase
-from .results import all_or_raise, split
+from .base import CONTROLLERS, AdminBase, all_or_raise, split
 
 RESOURCE_TYPES = {"topic": 2, "broker": 4, "broker-logger": 8, "client-metrics": 16, "group": 32}
 """Kafka's ConfigResource types by the names of ``--entity-type``."""

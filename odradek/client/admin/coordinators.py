@@ -17,7 +17,7 @@ from ..cluster.cluster import Cluster
 from ..cluster.connection import BrokerConnection
 from ..cluster.coordinator import COORDINATOR_MOVED, SEVERAL_KEYS_SINCE
 from ..errors import BrokerConnectionError, broker_error
-from .results import all_or_raise
+from .base import all_or_raise
 
 Value = TypeVar("Value")
 Answers = Mapping[str, Value | KafkaError]

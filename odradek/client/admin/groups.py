@@ -27,7 +27,7 @@ from ..cluster.coordinator import CoordinatorConnection
 from ..errors import AdminError, UnsupportedVersionError, broker_error
 from ..group.committed_offsets import commit_offsets, fetch_committed
 from ..types import OffsetAndMetadata, TopicPartition, partitions_by_topic
-from .base import AdminBase
+from .base import AdminBase, all_or_raise
 from .coordinators import GROUP_KEY, ask_all_brokers, ask_coordinators
 from .group_descriptions import (
     GroupDescription,
@@ -36,7 +36,6 @@ from .group_descriptions import (
     classic_description,
     consumer_description,
 )
-from .results import all_or_raise
 
 with lazy_imports:
     from odradek.protocol.messages import consumer_groups

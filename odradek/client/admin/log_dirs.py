@@ -17,8 +17,7 @@ from odradek.protocol.messages.log_dirs import (
 
 from ..errors import broker_error
 from ..types import TopicPartition, partitions_by_topic
-from .base import AdminBase
-from .results import all_or_raise, split
+from .base import AdminBase, all_or_raise, split
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from odradek.protocol.messages.quorum import (
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
 )
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 
 from ..errors import broker_error
 from ..types import ControllerEndpoint

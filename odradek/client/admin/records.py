@@ -8,8 +8,7 @@ from odradek.protocol.messages.offsets import DeleteRecordsRequest, DeleteRecord
 
 from ..cluster.list_offsets import ISOLATION_LEVELS, list_offsets
 from ..types import OffsetAndTimestamp, TopicPartition, partitions_by_topic
-from .base import AdminBase
-from .results import all_or_raise, split
+from .base import AdminBase, all_or_raise, split
 
 
 class RecordAdmin(AdminBase):

@@ -18,8 +18,7 @@ from odradek.protocol.messages.security import (
 )
 
 from ..errors import broker_error
-from .base import AdminBase
-from .results import all_or_raise, split
+from .base import AdminBase, all_or_raise, split
 
 DEFAULT_ITERATIONS = 4096
 SALT_BYTES = 20

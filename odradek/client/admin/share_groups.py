@@ -23,10 +23,9 @@ from odradek.protocol.messages.share_groups import (
 from ..cluster.connection import BrokerConnection
 from ..errors import AdminError, broker_error
 from ..types import TopicPartition, partitions_by_topic
-from .base import AdminBase
+from .base import AdminBase, all_or_raise, split
 from .coordinators import GROUP_KEY, ask_coordinators
 from .group_descriptions import GroupDescription, MemberDescription
-from .results import all_or_raise, split
 
 SHARE_GROUP = "Share"
 SHARE_PROTOCOL_TYPE = "share"

@@ -19,8 +19,7 @@ from odradek.protocol.messages.topics import (
 
 from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import TopicMetadata, described_topics_of, topics_of
-from .base import AdminBase
-from .results import all_or_raise, split
+from .base import AdminBase, all_or_raise, split
 
 PARTITIONS_A_RESPONSE = 2_000
 

@@ -27,9 +27,8 @@ from odradek.protocol.messages.transactions import (
 from ..cluster.connection import BrokerConnection
 from ..errors import AdminError, BrokerConnectionError, UnsupportedVersionError, broker_error
 from ..types import TopicPartition, partitions_by_topic
-from .base import AdminBase
+from .base import AdminBase, all_or_raise
 from .coordinators import TRANSACTION_KEY, ask_all_brokers, ask_coordinators
-from .results import all_or_raise
 
 DURATION_FILTER_SINCE = 1
 PATTERN_SINCE = 2

@@ -1,7 +1,8 @@
 """Counts latencies, and computes percentiles and a text histogram.
 
 Pure. Latencies are in ms. They are counted in buckets of µs rounded down to ten significant bits, so that memory is
-bounded and a percentile's error is at most 1/500.
+bounded and a percentile's error is at most 1/500. Over the time of a run they are grouped into at most ``POINTS_MAX``
+points of equal width. If a run needs more, the width doubles: each two points are merged.
 """
 
 from bisect import bisect_left
@@ -83,3 +84,32 @@ def bar_of(share: float) -> str:
     eighths = max(round(share * BAR_WIDTH * 8), 1 if share else 0)
     rest = "" if eighths % 8 == 0 else chr(0x2590 - eighths % 8)
     return "█" * (eighths // 8) + rest
+
+
+POINTS_MAX = 600
+FIRST_WIDTH_S = 0.25
+
+
+class LatencySeries:
+    """Latencies in ms, by the time at which the records were sent."""
+
+    def __init__(self) -> None:
+        self.width_s = FIRST_WIDTH_S
+        """The width of a point in seconds."""
+        self.points: dict[int, Latencies] = {}
+        """Index of a point (start time / width) -> its latencies. Points without records are missing."""
+        self.all = Latencies()
+
+    def add(self, sent_s: float, latency_ms: float) -> None:
+        """Counts a record. ``sent_s``: seconds since the start of the run."""
+        while sent_s >= POINTS_MAX * self.width_s:
+            self._halve()
+        point = self.points.setdefault(int(sent_s / self.width_s), Latencies())
+        point.add(latency_ms)
+        self.all.add(latency_ms)
+
+    def _halve(self) -> None:
+        points, self.points = self.points, {}
+        self.width_s *= 2
+        for at, latencies in points.items():
+            self.points.setdefault(at // 2, Latencies()).merge(latencies)

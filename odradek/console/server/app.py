@@ -15,10 +15,8 @@ from odradek import __version__
 from odradek.broker.http.messages import BodyRefusedError, Headers, HttpRequest, HttpResponse
 from odradek.client.errors import AuthenticationError
 
-from ..arguments import ViewArguments
-from ..context import Context, Insights, Json
-from ..errors import ConsoleError
-from ..route import Answered, Attachment, ViewRoute
+from ..arguments import ConsoleError, ViewArguments
+from ..context import Answered, Attachment, Context, Insights, Json, ViewRoute
 from .events import dumped, event_stream
 from .hosts import AllowedHosts, is_own_origin
 from .kafka_errors import KNOWN_ERRORS, shown_error

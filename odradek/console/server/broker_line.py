@@ -1,16 +1,21 @@
 """The console's end of the line to the broker that started it.
 
-Owns: asking the broker what only it knows, sending it the console's own log, seeing its end. Never does: deciding who
-may see what (:mod:`.session_insights`). The lines are described in ``broker/server/console_answers.py``.
+Owns: asking the broker what only it knows, sending it the console's own log, seeing its end; what a session may ask, by
+the ACLs of its user. The log and the connections name other users, so they need a right on the cluster:
+DESCRIBE_CONFIGS for the log, DESCRIBE for the connections. Rebalances need DESCRIBE on their group. The lines are in
+``broker/server/console_answers.py``.
 """
 
 import asyncio
 import json
 import logging
 import socket
+from typing import cast
 
-from ..context import Json
-from ..errors import ConsoleError
+from odradek.protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
+
+from ..arguments import ConsoleError
+from ..context import Context, Json
 
 MAX_LINE_BYTES = 8 << 20
 MAX_QUESTIONS = 8
@@ -73,3 +78,37 @@ class BrokerLine(logging.Handler):
     def _write(self, line: dict[str, Json]) -> None:
         if self._writer is not None and not self._writer.is_closing():
             self._writer.write(json.dumps(line).encode() + b"\n")
+
+
+DESCRIBE, DESCRIBE_CONFIGS = 8, 10
+"""The bits of ``AclOperation`` in the operations that a response says to be allowed."""
+NEEDS = {"log": ("DESCRIBE_CONFIGS", DESCRIBE_CONFIGS), "connections": ("DESCRIBE", DESCRIBE)}
+"""Insight -> the operation on the cluster that it needs."""
+
+
+class SessionInsights:
+    """The insights of one session."""
+
+    def __init__(self, line: BrokerLine, context: Context) -> None:
+        self._line = line
+        self._context = context
+
+    async def ask(self, name: str, **arguments: Json) -> Json:
+        """Asks the broker. Raises ConsoleError: 403 if the user may not see it."""
+        if name in NEEDS:
+            operation, bit = NEEDS[name]
+            if not await self._allowed_operations() >> bit & 1:
+                raise ConsoleError(403, f"this needs {operation} on the cluster", "CLUSTER_AUTHORIZATION_FAILED")
+        answer = await self._line.ask(name, arguments)
+        if name != "rebalances":
+            return answer
+        seen = {group.group_id for group in await self._context.admin.list_groups()}
+        document = cast("dict[str, Json]", answer)
+        rows = cast("list[dict[str, Json]]", document["rebalances"])
+        return {**document, "rebalances": [row for row in rows if row["group"] in seen]}
+
+    async def _allowed_operations(self) -> int:
+        connection = await self._context.cluster.any_connection()
+        request = DescribeClusterRequest(include_cluster_authorized_operations=True)
+        response = await connection.call(request, DescribeClusterResponse)
+        return 0 if response.error_code else response.cluster_authorized_operations

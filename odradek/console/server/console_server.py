@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from odradek.broker.http.limits import HttpLimits
+from odradek.broker.http.connection import HttpLimits
 from odradek.broker.http.messages import HttpService
 from odradek.broker.http.server import HttpServer, OverTls
 

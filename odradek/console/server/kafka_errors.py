@@ -14,7 +14,7 @@ from odradek.client.errors import (
 )
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 
-from ..errors import ConsoleError
+from ..arguments import ConsoleError
 
 ABSENT = (
     "UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_TOPIC_ID GROUP_ID_NOT_FOUND TRANSACTIONAL_ID_NOT_FOUND RESOURCE_NOT_FOUND "

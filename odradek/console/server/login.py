@@ -17,9 +17,8 @@ from odradek.client.errors import ConfigurationError
 from odradek.client.security.sasl_settings import JAAS_KEY, MECHANISM_KEY, MODULES
 from odradek.client.security.secured import secured_of
 
-from ..arguments import ViewArguments
+from ..arguments import BadArgument, ConsoleError, ViewArguments
 from ..context import ClientSettings
-from ..errors import BadArgument, ConsoleError
 
 OPEN, TOKEN, PASSWORD, KAFKA = "open", "token", "password", "kafka"
 MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")

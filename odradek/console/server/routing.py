@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qs, unquote
 
-from ..arguments import ViewArguments
-from ..errors import BadArgument, ConsoleError
-from ..route import ViewRoute
+from ..arguments import BadArgument, ConsoleError, ViewArguments
+from ..context import ViewRoute
 
 MAX_FIELDS = 300
 """The most parameters of a query."""

@@ -24,11 +24,10 @@ from odradek.client.security.secured import secured_of
 from odradek.protocol.java.properties import decode_properties, parse_properties
 
 from ..context import ClientSettings, Context
-from .broker_line import BrokerLine
+from .broker_line import BrokerLine, SessionInsights
 from .console_server import ConsoleServer, ConsoleSettings
 from .listener_tls import ListenerTls
 from .login import KAFKA, TOKEN, ConsoleAccess
-from .session_insights import SessionInsights
 
 YIELDS = 10
 """How much the process gives way to others, its broker above all, if processors are short (``nice``)."""

@@ -12,9 +12,8 @@ The protocol of Kafka has no request for these. Against any other broker the ans
 import asyncio
 from collections.abc import AsyncGenerator
 
-from ..arguments import ViewArguments
+from ..arguments import ConsoleError, ViewArguments
 from ..context import Context, Insights, Json
-from ..errors import ConsoleError
 
 LOG_PERIOD_S = 1.0
 MOST_LINES = 1_000

@@ -12,14 +12,11 @@ from odradek.client.types import TopicPartition
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records.batch import crc_of, iterate_headers
 
-from ..arguments import ViewArguments
-from ..context import Context, Json
-from ..errors import BadArgument, ConsoleError
-from ..route import Attachment
+from ..arguments import BadArgument, ConsoleError, ViewArguments
+from ..context import Attachment, Context, Json
 from .places import MOST_PARTITIONS, LookPlace, bounds_of, cursor_of, partition_in, place_of
 from .reading import READ_UNCOMMITTED, Looked, LookReader, fetch, fetch_new
-from .record_walk import Fetched, FoundRecord, batch_row, entries, next_offset
-from .search import EVERYTHING, PARTS, Needle, needle_of
+from .record_walk import EVERYTHING, PARTS, Fetched, FoundRecord, Needle, batch_row, entries, needle_of, next_offset
 
 MOST_ROWS = 200
 BROWSE_BYTES = 32 << 20

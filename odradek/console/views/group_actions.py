@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 
-from ..arguments import ViewArguments
+from ..arguments import BadArgument, ConsoleError, ViewArguments
 from ..context import Context, Json
-from ..errors import BadArgument, ConsoleError
 from .groups import SHARE, STREAMS, described, positions_of
 from .places import bounds_of
 from .plan import ActionPlan, carried_out, command

@@ -16,9 +16,8 @@ from odradek.client.types import TopicPartition
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-from ..arguments import ViewArguments
+from ..arguments import ConsoleError, ViewArguments
 from ..context import Context, Json
-from ..errors import ConsoleError
 
 ROWS_AT_ONCE = 50
 MOST_MEMBERS = 2_000

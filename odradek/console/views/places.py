@@ -13,8 +13,7 @@ from odradek.client.cluster.cluster import Cluster
 from odradek.client.cluster.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from odradek.client.types import TopicPartition
 
-from ..arguments import ViewArguments
-from ..errors import BadArgument
+from ..arguments import BadArgument, ViewArguments
 from .reading import Bounds, Looked, LookReader
 
 MOST_PARTITIONS = 200

@@ -3,9 +3,8 @@
 from odradek.client.producer import Producer
 from odradek.client.types import Header
 
-from ..arguments import ViewArguments
+from ..arguments import BadArgument, ViewArguments
 from ..context import CLIENT_ID, Context, Json
-from ..errors import BadArgument
 from .plan import ActionPlan, carried_out, command, piped
 
 MOST_HEADERS = 100

@@ -6,9 +6,8 @@ from odradek.client.admin import NewTopic
 from odradek.client.types import TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-from ..arguments import ViewArguments
+from ..arguments import BadArgument, ViewArguments
 from ..context import Context, Json
-from ..errors import BadArgument
 from .places import offsets_in
 from .plan import ActionPlan, carried_out, command
 from .topics import sizes_of

@@ -10,16 +10,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties
 from odradek.storage.files.regular_files import fault_text
 
 from ..directories.cluster_metadata import DirectoryMetadata
-from ..directories.file_access import PathFiles, is_gone, is_unreadable
+from ..directories.file_access import PAUSE_S, PathFiles, is_gone, is_unreadable
 from ..directories.log_directories import find_partitions
 from ..directories.metadata_reader import read_cluster_metadata
-from ..directories.restarts import PAUSE_S
 from .findings import Finding
 
 ATTEMPTS = 10

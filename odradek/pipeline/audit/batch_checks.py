@@ -19,8 +19,7 @@ from ..decode.spans import Flags, Int64s
 from ..directories.file_access import PathFiles
 from .chunk_batches import CODECS, KNOWN_ATTRIBUTES, TRANSACTIONAL, BatchLocation, ChunkBatches
 from .sums import BatchSums, EpochRun, OffsetPlace
-from .tasks import AuditTask, DayVolume, PartitionReport
-from .whole_files import report_refusal
+from .tasks import AuditTask, DayVolume, PartitionReport, report_refusal
 
 CLOCK_TOLERANCE_MS = 1000
 """How far append times may go back without a finding: the clocks of two leaders differ."""

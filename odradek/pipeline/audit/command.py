@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .progress import AuditProgress
     from .result import AuditResult
     from .run_identity import RunEnd, RunIdentity
-    from .state_options import StateOptions
+    from .tasks import StateOptions
 
 NOT_DONE = 3
 """Exit code if the audit failed; otherwise 0, 1 (warnings) or 2 (errors)."""

@@ -26,9 +26,8 @@ from .portions import PORTION_REPLICAS, Portion, PortionReport, audit_portion, p
 from .progress import AuditProgress
 from .result import AuditResult
 from .run_identity import RunTables, broker_of
-from .state_options import StateOptions
 from .state_run import end_run
-from .tasks import GROUP_TOPICS, RECORDS, AuditTask, PartitionReport, sum_of_days
+from .tasks import GROUP_TOPICS, RECORDS, AuditTask, PartitionReport, StateOptions, sum_of_days
 
 with lazy_imports:
     from ..engine import spark_tasks

@@ -24,9 +24,8 @@ from ..directories.segment_files import SegmentFile
 from .check import Severity
 from .findings import CHECKS
 from .state_file import StateError, StoredSums, read_state, write_state
-from .state_options import StateOptions
 from .sums import FINDINGS_OF_A_SEGMENT, MOST_EPOCHS, MOST_FINDINGS, MOST_PRODUCERS, SegmentSums
-from .tasks import GROUP_TOPICS, AuditTask, PartitionReport
+from .tasks import GROUP_TOPICS, AuditTask, PartitionReport, StateOptions
 
 _FILES = (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 SET_ASIDE = ".set-aside"

@@ -17,7 +17,7 @@ from ..directories.file_access import read_file
 from .findings import Finding
 from .groups.burrow import Status
 from .state_file import replace_file
-from .state_options import StateOptions
+from .tasks import StateOptions
 
 if TYPE_CHECKING:
     from .groups.rows import GroupLag

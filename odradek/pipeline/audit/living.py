@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from odradek.storage.directory.lock_holder import lock_holder
+from odradek.storage.directory.directory_lock import lock_holder
 from odradek.storage.files.file_names import (
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
@@ -20,10 +20,9 @@ from odradek.storage.files.file_names import (
 )
 from odradek.storage.files.regular_files import fault_text
 
-from ..directories.file_access import FileEntry, is_gone, is_local, is_unreadable
+from ..directories.file_access import MOST_RESTARTS, FileEntry, attempts, is_gone, is_local, is_unreadable
 from ..directories.log_directories import list_entries
 from ..directories.metadata_reader import read_cluster_metadata
-from ..directories.restarts import MOST_RESTARTS, attempts
 from ..directories.segment_files import segments_in_exchange, segments_of
 from .check import Severity
 from .findings import Finding

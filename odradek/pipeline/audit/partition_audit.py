@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.protocol.common.lazy_imports import lazy_imports
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
 from odradek.storage.files.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
@@ -43,11 +43,9 @@ from .state_checks import (
     check_retention,
     check_topic_id,
 )
-from .state_options import ReadingCounts
 from .sums import SegmentSums
-from .tasks import AuditTask, PartitionReport
+from .tasks import AuditTask, PartitionReport, ReadingCounts, read_whole
 from .transaction_checks import TransactionChecks
-from .whole_files import read_whole
 
 with lazy_imports:
     from ..decode import read_ahead

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from odradek.protocol.common.wall_clock import clock_ms
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 from odradek.storage.files.checkpoints import ROOT_CHECKPOINTS
 from odradek.storage.files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
@@ -30,8 +30,7 @@ from .policy import topic_policy
 from .result import DirectoryStop
 from .root_checkpoints import read_root_offsets
 from .start_checks import start_findings
-from .state_options import StateOptions
-from .tasks import RECORDS, AuditTask
+from .tasks import RECORDS, AuditTask, StateOptions
 
 _NAMED_ELSEWHERE = (*ROOT_CHECKPOINTS, META_PROPERTIES)
 _LEFTOVERS = {

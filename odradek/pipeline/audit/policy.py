@@ -7,7 +7,7 @@ ServerTopicConfigSynonyms.
 
 from dataclasses import dataclass
 
-from odradek.protocol.names.internal_topics import ALWAYS_COMPACTED
+from odradek.protocol.names.topics import ALWAYS_COMPACTED
 
 from ..directories.cluster_metadata import DirectoryMetadata
 

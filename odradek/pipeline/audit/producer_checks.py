@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy
 
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 from odradek.storage.errors import CorruptSnapshotError
 from odradek.storage.files.file_names import SNAPSHOT_SUFFIX, segment_path
 from odradek.storage.producers.producer_snapshots import decode_snapshot
@@ -20,9 +20,8 @@ from ..decode.spans import Int64s
 from ..directories.file_access import is_gone, is_unreadable, list_directory, read_file
 from .chunk_batches import ChunkBatches
 from .sums import ProducerSpan
-from .tasks import AuditTask, PartitionReport
+from .tasks import AuditTask, PartitionReport, read_whole
 from .transaction_checks import TransactionChecks
-from .whole_files import read_whole
 
 MOST_PRODUCERS = 100_000
 _SEQUENCES = 1 << 31

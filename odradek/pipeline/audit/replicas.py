@@ -19,16 +19,14 @@ import numpy
 from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Int64s
-from ..directories.file_access import is_gone
+from ..directories.file_access import attempts, is_gone
 from ..directories.log_directories import PartitionDirectory, partition_at
-from ..directories.restarts import attempts
 from ..directories.segment_files import indexed_positions
 from .findings import Finding
 from .known_segments import KnownSegments
 from .replica_keys import missing_keys
 from .replica_points import PointsOfSegment, equal_ranges, other_ranges
-from .state_options import ReadingCounts
-from .tasks import GROUP_TOPICS, RECORDS, AuditTask, PartitionReport
+from .tasks import GROUP_TOPICS, RECORDS, AuditTask, PartitionReport, ReadingCounts
 
 
 class ReplicaTask(NamedTuple):

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from .findings import Finding
-from .state_options import ReadingCounts
-from .tasks import DayVolume, PartitionReport
+from .tasks import DayVolume, PartitionReport, ReadingCounts
 
 if TYPE_CHECKING:
     from .groups.facts import GroupGrowth

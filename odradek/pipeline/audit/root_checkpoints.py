@@ -6,7 +6,7 @@ Never writes. Source: storage/files/checkpoints.py.
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.checkpoints import ROOT_CHECKPOINTS, read_offset_checkpoint
 from odradek.storage.files.regular_files import fault_text

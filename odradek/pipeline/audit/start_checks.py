@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 from odradek.storage.files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     FUTURE_DIRECTORY_SUFFIX,

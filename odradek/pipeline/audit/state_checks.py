@@ -27,8 +27,7 @@ from odradek.storage.files.meta_properties import read_partition_metadata
 
 from ..directories.file_access import PathFiles, list_directory
 from ..directories.segment_files import SegmentFile
-from .tasks import AuditTask, PartitionReport
-from .whole_files import report_refusal
+from .tasks import AuditTask, PartitionReport, report_refusal
 
 with lazy_imports:
     from . import swap_checks

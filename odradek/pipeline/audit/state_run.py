@@ -16,8 +16,7 @@ from ..directories.file_access import is_local, list_directory, read_file
 from ..directories.log_directories import PartitionDirectory
 from .known_segments import folder_of
 from .state_file import replace_file
-from .state_options import StateOptions
-from .tasks import LEVELS
+from .tasks import LEVELS, StateOptions
 
 RUN = "run.json"
 

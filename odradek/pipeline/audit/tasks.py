@@ -5,18 +5,39 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
 from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
+from odradek.storage.files.regular_files import fault_text
 
+from ..directories.file_access import is_gone, is_unreadable, read_file
 from ..directories.log_directories import PartitionDirectory
 from .findings import Finding
 from .policy import TopicPolicy
-from .state_options import ReadingCounts, StateOptions
 from .sums import HeardFinding
 
 if TYPE_CHECKING:
     from .groups.facts import GroupFacts
     from .groups.share_facts import ShareStateFacts
+
+
+class StateOptions(NamedTuple):
+    """The state of an audit. `run`: the number of this run. `scrub_every`: the number of runs in which each known
+    segment is read again once; 0 for never. `started_ms`: the time of this run."""
+
+    root: Path
+    run: int
+    scrub_every: int
+    started_ms: int
+
+
+@dataclass(slots=True)
+class ReadingCounts:
+    """Bytes of segments that an audit has read, and those whose sums it knew. `notes`: faults of the state's files."""
+
+    bytes_read: int = 0
+    bytes_known: int = 0
+    notes: tuple[str, ...] = ()
+
 
 BATCHES, RECORDS = "batches", "records"
 GROUP_TOPICS = (OFFSETS_TOPIC, SHARE_STATE_TOPIC)
@@ -149,3 +170,24 @@ class PartitionReport:
             self.findings[same[-1]] = last._replace(occurrences=last.occurrences + 1)
             return
         self.findings.append(Finding(name, self.topic, self.partition, str(file), position, offset, detail))
+
+
+def read_whole(report: PartitionReport, path: Path) -> bytes | None:
+    """All bytes of a file. If the system refuses to read it, adds a finding to the report and returns None.
+
+    Raises FileNotFoundError if it does not exist, OSError for errors that do not concern this file.
+    """
+    try:
+        return read_file(path)
+    except OSError as error:
+        report_refusal(report, path, error)
+        return None
+
+
+def report_refusal(report: PartitionReport, path: Path, error: OSError) -> None:
+    """Adds `file-unreadable` for a file that could not be read. Raises errors that do not concern this file."""
+    if is_gone(error):
+        raise FileNotFoundError(error.errno, error.strerror, str(path)) from error
+    if not is_unreadable(error, path):
+        raise error
+    report.add("file-unreadable", path, fault_text(error), position=0)

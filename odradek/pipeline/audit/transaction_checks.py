@@ -26,11 +26,10 @@ from ..decode.spans import Flags
 from ..directories.segment_files import SegmentFile
 from .chunk_batches import TRANSACTIONAL, BatchLocation, ChunkBatches
 from .sums import OffsetPlace, TransactionPart, TransactionSums
-from .tasks import AuditTask, PartitionReport
-from .whole_files import read_whole
+from .tasks import AuditTask, PartitionReport, read_whole
 
 with lazy_imports:
-    from odradek.storage.producers import transaction_markers
+    from odradek.storage.producers import producer_state
 
 MOST_PRODUCERS = 100_000
 """The maximum number of producer ids in each table of this module; the oldest entries are dropped."""
@@ -171,7 +170,7 @@ class TransactionChecks:
     def _read_marker(self, batches: ChunkBatches, index: int, producer_id: int, offset: int) -> None:
         data = batches.control_batches[index]
         try:
-            marker = transaction_markers.read_marker(data, read_header(data, 0))
+            marker = producer_state.read_marker(data, read_header(data, 0))
         except KafkaError as error:
             batches.found("records-malformed", index, str(error))
             return

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,

@@ -15,8 +15,7 @@ from odradek.protocol.records.batch import (
 )
 from odradek.storage.compaction.record_steps import WITH_HORIZON, batch_outcome, drops_tombstones, record_stays
 
-from ..decode.spans import Bytes, Flags, Int64s
-from ..decode.zigzag import number_size, put_number
+from ..decode.spans import Bytes, Flags, Int64s, number_size, put_number
 from ..engine.compiled import compiled, inlined
 from .key_table import Words
 from .record_rows import Rows

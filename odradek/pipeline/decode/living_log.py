@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy
 
-from ..directories.file_access import is_gone
+from ..directories.file_access import MOST_RESTARTS, attempts, is_gone
 from ..directories.log_directories import PartitionDirectory, partition_at
-from ..directories.restarts import MOST_RESTARTS, attempts
 from ..directories.segment_files import SegmentFile, indexed_positions
 from .batch_table import BatchTable
 from .damage import Damage

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from ..engine.compiled import inlined
+
 Bytes = NDArray[numpy.uint8]
 Int32s = NDArray[numpy.int32]
 Int64s = NDArray[numpy.int64]
@@ -89,3 +91,26 @@ class Sections(NamedTuple):
         """The number of records of each batch; 0 if it has none, or if its bytes cannot hold so many records."""
         fits = (self.counts > 0) & (self.counts * SMALLEST_RECORD_SIZE <= self.ends - self.starts)
         return numpy.where(fits, self.counts, 0)
+
+
+@inlined
+def number_size(number: int) -> int:
+    """The encoded size of a number in bytes."""
+    rest = numpy.uint64(number << 1) ^ numpy.uint64(number >> 63)
+    size = 1
+    while rest >= numpy.uint64(128):
+        rest >>= numpy.uint64(7)
+        size += 1
+    return size
+
+
+@inlined
+def put_number(out: Bytes, position: int, number: int) -> int:
+    """Writes a number. Returns the position after it."""
+    rest = numpy.uint64(number << 1) ^ numpy.uint64(number >> 63)
+    while rest >= numpy.uint64(128):
+        out[position] = numpy.uint8((rest & numpy.uint64(127)) | numpy.uint64(128))
+        rest >>= numpy.uint64(7)
+        position += 1
+    out[position] = numpy.uint8(rest)
+    return position + 1

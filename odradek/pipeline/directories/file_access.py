@@ -3,7 +3,8 @@
 A directory is a ``pathlib.Path``, or for a URL a path of universal-pathlib, which has the same methods. The type
 ``Path`` stands for both here. Owns: listing files with their sizes, and reading ranges. Each takes one system call on a
 disk, one request in object storage. Never writes. fsspec is imported only for the first URL. PathFiles lets `storage`
-read whole files from both. Source: pathlib, fsspec's AbstractFileSystem.
+read whole files from both. `attempts` limits how often a job reads anew what a running broker changes. Source: pathlib,
+fsspec's AbstractFileSystem.
 """
 
 import errno
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
+from time import sleep
 from typing import Any, NamedTuple, Protocol, cast
 
 from odradek.storage.files.files import Files
@@ -281,3 +283,16 @@ def size_and_inode(path: Path) -> tuple[int, int]:
         return path.stat().st_size, 0
     status = os.stat(path, follow_symlinks=False)
     return status.st_size, status.st_ino
+
+
+MOST_RESTARTS = 3
+PAUSE_S = 0.2
+"""Seconds before each new attempt. The renames of one deletion or swap take milliseconds."""
+
+
+def attempts(restarts: int = MOST_RESTARTS) -> Iterator[bool]:
+    """Yields at most `restarts` + 1 times, True for the last attempt. Sleeps PAUSE_S before each but the first."""
+    for restart in range(restarts + 1):
+        if restart:
+            sleep(PAUSE_S)
+        yield restart == restarts

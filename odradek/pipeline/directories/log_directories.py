@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 from odradek.storage.files.file_names import (
     LOG_SUFFIX,
     parse_partition_directory,
@@ -17,13 +17,14 @@ from odradek.storage.files.meta_properties import META_PROPERTIES
 from odradek.storage.files.regular_files import fault_text
 
 from .file_access import (
+    MOST_RESTARTS,
     FileEntry,
+    attempts,
     is_gone,
     is_unreadable,
     list_directory,
     list_steadily,
 )
-from .restarts import MOST_RESTARTS, attempts
 from .segment_files import SegmentFile, is_swapping, segments_in_exchange, segments_of
 
 

@@ -7,13 +7,12 @@ only if there is one, because that takes a fifth of the time of an audit's impor
 from pathlib import Path
 
 from odradek.protocol.common.lazy_imports import lazy_imports
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 from odradek.storage.files.file_names import LOG_SUFFIX, base_offset_of
 from odradek.storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
 
 from .cluster_metadata import DirectoryMetadata
-from .file_access import is_gone, list_directory
-from .restarts import attempts
+from .file_access import attempts, is_gone, list_directory
 
 with lazy_imports:
     from . import metadata_replay

@@ -20,7 +20,7 @@ import pyarrow.parquet as parquet
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.internal_records.coordinator_serde import TRANSACTION_RECORDS
 from odradek.protocol.messages.transaction_records import TransactionLogValue
-from odradek.protocol.names.internal_topics import ALWAYS_COMPACTED, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import ALWAYS_COMPACTED, TRANSACTION_STATE_TOPIC
 from odradek.protocol.names.transaction_states import TransactionState
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.checkpoints import read_epoch_checkpoint

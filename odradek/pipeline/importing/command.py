@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.protocol.common.command_arguments import add_arguments, argument, parse
 from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.common.wall_clock import clock_ms
-from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
+from odradek.protocol.names.topics import INTERNAL_TOPICS
 from odradek.protocol.records.compression import COMPRESSION_NAMES, CompressionType
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 

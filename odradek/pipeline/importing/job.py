@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from odradek.protocol.names.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC, RESERVED_TOPICS
+from odradek.protocol.names.topics import INTERNAL_TOPICS, METADATA_TOPIC, RESERVED_TOPICS
 from odradek.protocol.records.compression import CompressionType
 from odradek.storage.directory.directory_lock import DirectoryLock
 from odradek.storage.files.checkpoints import (

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy
 
-from ..decode.spans import Bytes, Int64s
-from ..decode.zigzag import number_size, put_number
+from ..decode.spans import Bytes, Int64s, number_size, put_number
 from ..engine.compiled import compiled, inlined
 from .row_buffers import BinaryColumn, RowColumns
 

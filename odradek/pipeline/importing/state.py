@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 from numpy.typing import NDArray
 
-from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
+from odradek.protocol.names.topics import INTERNAL_TOPICS
 from odradek.storage.files.meta_properties import parse_uuid
 
 from ..directories.state_tables import (

@@ -25,9 +25,16 @@ from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
-from ..directories.file_access import PathFiles, is_gone, is_unreadable, list_directory, read_file, unreadable_text
+from ..directories.file_access import (
+    PathFiles,
+    attempts,
+    is_gone,
+    is_unreadable,
+    list_directory,
+    read_file,
+    unreadable_text,
+)
 from ..directories.log_directories import PartitionDirectory, list_entries
-from ..directories.restarts import attempts
 from ..directories.segment_files import indexed_positions
 
 _TRANSACTIONAL = 0x10

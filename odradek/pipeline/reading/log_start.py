@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, read_offset_checkpoint
 from odradek.storage.files.file_names import parse_partition_directory

@@ -14,9 +14,8 @@ from typing import NamedTuple, TypeVar
 from odradek.storage.segment.transaction_index import AbortedTransaction
 
 from ..decode.living_log import END_OF_OFFSETS, AbsenceReason
-from ..directories.file_access import URL_MARK, is_gone, is_unreadable, path_of
+from ..directories.file_access import MOST_RESTARTS, URL_MARK, attempts, is_gone, is_unreadable, path_of
 from ..directories.log_directories import LogDirectoryError, PartitionDirectory, find_partitions, partition_at
-from ..directories.restarts import MOST_RESTARTS, attempts
 from ..directories.segment_files import SegmentFile, indexed_positions
 from .isolation import transaction_tail
 from .log_start import NO_LOG_STARTS, LogStarts, read_log_starts, start_beyond_end

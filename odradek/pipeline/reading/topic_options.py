@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from odradek.protocol.names.internal_topics import RESERVED_TOPICS
+from odradek.protocol.names.topics import RESERVED_TOPICS
 
 CHOICES = ("subscribe", "topics", "subscribePattern", "assign")
 

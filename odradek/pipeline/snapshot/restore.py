@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 
 from .broker_link import SnapshotError
 from .manifest import MANIFEST, Manifest, SavedFile, decode_manifest

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import METADATA_TOPIC, TopicPartition
 from odradek.storage.errors import CorruptCheckpointError, CorruptIndexError
 from odradek.storage.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,

@@ -22,13 +22,12 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.files.regular_files import fault_text
 
 from ..decode.living_log import END_OF_OFFSETS
-from ..directories.file_access import is_gone, is_unreadable
+from ..directories.file_access import attempts, is_gone, is_unreadable
 from ..directories.log_directories import PartitionDirectory, find_partitions, partition_at
-from ..directories.restarts import attempts
 from ..reading.columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
 from ..reading.log_end import LogEnd
 from ..reading.log_start import NO_LOG_STARTS, LogStarts, read_log_starts

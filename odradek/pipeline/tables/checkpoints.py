@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 from odradek.storage.errors import CorruptCheckpointError, CorruptSnapshotError
 from odradek.storage.files.checkpoints import ROOT_CHECKPOINTS, read_epoch_checkpoint, read_offset_checkpoint
 from odradek.storage.files.file_names import (

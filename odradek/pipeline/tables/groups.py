@@ -22,8 +22,7 @@ from odradek.storage.dump.embedded import data_document
 
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .group_messages import GroupMessage, group_message, has_offset_commit_key, kind_of
-from .log_reading import LogRecord, data_batches
-from .record_rows import record_rows
+from .log_reading import LogRecord, data_batches, record_rows
 from .task import TableTask
 
 MEMBERS_TYPE = pa.list_(

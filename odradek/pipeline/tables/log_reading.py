@@ -4,7 +4,7 @@ Never writes. Memory: one chunk. An incomplete last batch of the active segment 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from ..decode.segment_chunks import read_chunks
 from ..directories.file_access import is_gone
 from ..directories.log_directories import PartitionDirectory
 from ..directories.segment_files import SegmentFile
+from .columns import corrupt_row
+from .task import TableTask
 
 Select = Callable[[BatchTable], NDArray[numpy.bool_]]
 
@@ -156,3 +158,27 @@ def _rows(chunk: LogChunk, found: DecodedRecords) -> Iterator[LogRecord]:
     of_record = [found.columns.column(name).to_pylist() for name in ("offset", "timestamp", "key", "value")]
     for position, *fields in zip(positions, *of_record, *of_batch, strict=True):
         yield LogRecord(path, position, *fields)
+
+
+Row = tuple[Any, ...]
+RowOf = Callable[[LogRecord, dict[str, Any]], Row | None]
+"""Returns the row of a record, given the columns of its place; None if the table has no row for it."""
+
+
+def record_rows(task: TableTask, schema: Any, partition_column: str, select: Select, row_of: RowOf) -> Iterator[Row]:
+    """Yields the rows of the selected batches of a task's partition, oldest first. Raises OSError.
+
+    `partition_column`: the name of the column with the partition.
+    """
+    assert task.partition is not None
+    for record in read_records(task.partition, select):
+        place = {
+            "directory": str(task.directory),
+            partition_column: task.partition.partition,
+            "file": record.file,
+            "position": record.position,
+            "offset": record.offset,
+        }
+        row = corrupt_row(schema, record.text, **place) if isinstance(record, LogDamage) else row_of(record, place)
+        if row is not None:
+            yield row

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from odradek.protocol.errors import KafkaError, ProtocolError
 from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 from odradek.protocol.show.message_documents import document, kafka_json
 from odradek.storage.dump.decoders import Typed
 from odradek.storage.dump.log_dump import control_of

@@ -9,15 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from odradek.protocol.internal_records.legacy_offsets import offset_commit_value
+from odradek.protocol.internal_records.coordinator_serde import offset_commit_value
 from odradek.protocol.messages.structure import ZERO_UUID
 from odradek.storage.files.meta_properties import uuid_text
 
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .group_messages import GroupMessage, commit_key, group_message, has_offset_commit_key
-from .log_reading import CONTROL, TRANSACTIONAL, LogRecord, all_batches
+from .log_reading import CONTROL, TRANSACTIONAL, LogRecord, all_batches, record_rows
 from .outcomes import Markers, outcome, read_markers
-from .record_rows import record_rows
 from .task import TableTask
 
 SCHEMA = schema_of(

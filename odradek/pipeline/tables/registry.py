@@ -3,7 +3,7 @@
 Pure. Needs pyarrow, not numba.
 """
 
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
 
 from . import batches, checkpoints, groups, indexes, metadata, offsets, share_states, transactions
 from .task import Table, plan_partitions, plan_topic

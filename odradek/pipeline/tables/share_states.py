@@ -16,8 +16,7 @@ from odradek.storage.dump.embedded import data_document
 from odradek.storage.files.meta_properties import uuid_text
 
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
-from .log_reading import LogRecord, data_batches
-from .record_rows import record_rows
+from .log_reading import LogRecord, data_batches, record_rows
 from .task import TableTask
 
 BATCHES_TYPE = pa.list_(

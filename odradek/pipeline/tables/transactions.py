@@ -18,7 +18,7 @@ from odradek.protocol.internal_records.coordinator_serde import TRANSACTION_RECO
 from odradek.protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
 from odradek.protocol.names.transaction_states import BY_NUMBER
 from odradek.protocol.records.batch import read_header
-from odradek.storage.producers.transaction_markers import read_marker
+from odradek.storage.producers.producer_state import read_marker
 
 from ..decode.batch_table import check_crcs
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of

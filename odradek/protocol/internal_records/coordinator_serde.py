@@ -17,6 +17,7 @@ from typing import Final
 from ..codec import decode, encode
 from ..errors import ProtocolError
 from ..messages import FAMILIES, message_class
+from ..messages.group_records import LegacyOffsetCommitKey, LegacyOffsetCommitValue, OffsetCommitKey, OffsetCommitValue
 from ..messages.structure import Message
 from .errors import UnknownRecordError
 
@@ -126,3 +127,17 @@ TRANSACTION_RECORDS: Final = CoordinatorRecordSerde("transaction_records")
 """The records of ``__transaction_state``."""
 SHARE_RECORDS: Final = CoordinatorRecordSerde("share_records")
 """The records of ``__share_group_state``."""
+
+
+def offset_commit_key(key: OffsetCommitKey | LegacyOffsetCommitKey) -> OffsetCommitKey:
+    """The key; a legacy key is converted to the current form."""
+    if isinstance(key, LegacyOffsetCommitKey):
+        return OffsetCommitKey(key.group, key.topic, key.partition)
+    return key
+
+
+def offset_commit_value(value: OffsetCommitValue | LegacyOffsetCommitValue) -> OffsetCommitValue:
+    """The value; a legacy value is converted to the current form."""
+    if isinstance(value, LegacyOffsetCommitValue):
+        return OffsetCommitValue(value.offset, metadata=value.metadata, commit_timestamp=value.commit_timestamp)
+    return value

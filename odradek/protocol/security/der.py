@@ -79,3 +79,7 @@ def encoded(tag: int, content: bytes) -> bytes:
         return bytes((tag, length)) + content
     size = length.to_bytes((length.bit_length() + 7) // 8, "big")
     return bytes((tag, 0x80 | len(size))) + size + content
+
+
+class StoreError(ValueError):
+    """A key store can't be used. The text says what is wrong and at which line or byte, never a secret."""

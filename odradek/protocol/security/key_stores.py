@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import jks, pem, pkcs12
-from .store_error import StoreError
+from .der import StoreError
 
 _MAX_STORE_BYTES = 16 << 20
 """The largest file that is accepted as a store. A wrong path, such as a log or a device, is not read completely."""

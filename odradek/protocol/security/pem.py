@@ -10,7 +10,7 @@ import binascii
 import re
 from dataclasses import dataclass, field
 
-from .store_error import StoreError
+from .der import StoreError
 
 CERTIFICATE = "CERTIFICATE"
 PRIVATE_KEY = "PRIVATE KEY"

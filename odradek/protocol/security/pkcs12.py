@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..common.lazy_imports import lazy_imports
-from .store_error import StoreError
+from .der import StoreError
 
 with suppress(ImportError), lazy_imports:  # key stores in PEM and JKS do without it
     import cryptography

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from . import key_stores, pem
+from .der import StoreError
 from .key_stores import KeyEntry
-from .store_error import StoreError
 
 TLS_1_3_SUITES = ("TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256")
 """The suites of TLS 1.3 that OpenSSL enables, in its order of preference. Both libraries name them alike."""

@@ -17,7 +17,7 @@ with lazy_imports:
     import concurrent.futures
 
     from .. import errors as storage_errors
-    from ..directory import lock_holder
+    from ..directory import directory_lock
     from . import directory_check, findings, partition_check
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def command(options: CheckOptions) -> int:
     for directory in options.directories:
         if not directory.is_dir():
             raise click.UsageError(f"{directory} is not a directory; name the directories of log.dirs")
-        if lock_holder.lock_holder(directory) is not None and not options.as_json:
+        if directory_lock.lock_holder(directory) is not None and not options.as_json:
             click.echo(f"{directory}: a broker is running here; files that it is writing are reported as IN FLUX")
         problems += directory_check.check_root(directory)
         found = directory_check.partition_tasks(directory, is_deep=options.deep)

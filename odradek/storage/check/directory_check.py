@@ -6,7 +6,7 @@ Reads; never writes, never takes the lock. Source: Kafka's LogManager, MetaPrope
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..directory.lock_holder import lock_holder
+from ..directory.directory_lock import lock_holder
 from ..dump import decoders
 from ..dump.events import DumpFinding as DumpFinding
 from ..dump.log_dump import BOOTSTRAP_SNAPSHOT, LogOptions, dump_log

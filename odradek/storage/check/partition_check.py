@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 
 from ..dump import decoders, index_dump
 from ..dump.events import BatchLine, Event

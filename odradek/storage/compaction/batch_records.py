@@ -6,6 +6,7 @@ buildRetainedRecordsInto.
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import BatchHeader
@@ -116,3 +117,24 @@ def _builder(header: BatchHeader, delete_horizon_ms: int | None) -> BatchBuilder
         log_append_time_ms=header.max_timestamp if header.is_log_append_time else None,
         delete_horizon_ms=delete_horizon_ms,
     )
+
+
+class ControlContent(NamedTuple):
+    """The key of the first record (None without one), the number of records, whether one of them has no value."""
+
+    first_key: bytes | None
+    records: int
+    has_tombstone: bool
+
+
+def control_content(chunk: BatchChunk, index: int) -> ControlContent:
+    """Reads all records of a control batch. Raises InvalidRecordError with its place if one can't be decoded."""
+    first_key = None
+    has_tombstone = False
+    count = 0
+    for record in records_in(chunk, index):
+        if not count:
+            first_key = record.key
+        has_tombstone = has_tombstone or record.value is None
+        count += 1
+    return ControlContent(first_key, count, has_tombstone)

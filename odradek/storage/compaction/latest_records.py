@@ -19,7 +19,7 @@ from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG
 
 from .batch_chunk import BatchChunk
-from .control_content import control_content
+from .batch_records import control_content
 from .grouping import CleanableRange, SegmentInfo
 from .offset_map import HASH_BITS, KeyLimit, KeyRange, OffsetMap
 from .partition_facts import PartitionFacts

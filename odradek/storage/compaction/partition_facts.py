@@ -23,8 +23,7 @@ from ..files.file_names import (
 )
 from ..files.files import READ_ONLY, Files
 from ..producers.producer_snapshots import ProducerSnapshots
-from ..producers.producer_state import ProducerStateManager
-from ..producers.transaction_markers import read_marker
+from ..producers.producer_state import ProducerStateManager, read_marker
 from ..segment.batch_scan import scan_headers
 from ..segment.transaction_index import AbortedTransaction, TransactionIndex
 from .grouping import SegmentInfo

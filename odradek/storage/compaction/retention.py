@@ -21,8 +21,7 @@ from odradek.protocol.records.batch import (
 from odradek.protocol.records.builder import encode_empty_batch
 
 from .batch_chunk import BatchChunk
-from .batch_records import rebuilt_batch, records_in
-from .control_content import control_content
+from .batch_records import control_content, rebuilt_batch, records_in
 from .record_steps import EMPTY, WHOLE, Piece, Rebuilt, RecordSteps, RetentionInput, piece_of
 from .transactions import CleanedTransactions
 

@@ -7,7 +7,7 @@ maxCompactionDelay, calculateCleanableBytes) and LogToClean; KIP-354.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 
 from ..log.log_config import LogConfig
 from .grouping import CleanableRange, SegmentInfo

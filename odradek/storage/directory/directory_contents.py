@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import METADATA_TOPIC, TopicPartition
 
 from ..files.file_names import (
     DELETE_DIRECTORY_SUFFIX,

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from odradek.protocol.common.steps import Steps
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import METADATA_TOPIC, TopicPartition
 
 from ..files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from odradek.protocol.common.steps import Steps
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 
 from ..files.file_names import STRAY_DIRECTORY_SUFFIX, renamed_directory_name
 from ..files.files import Files

@@ -5,7 +5,7 @@ time do two directories have the partition's name. Source: Kafka's LogManager (g
 replaceCurrentWithFutureLog); KIP-113.
 """
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 
 from ..files.descriptors import DescriptorCache
 from ..files.file_names import FUTURE_DIRECTORY_SUFFIX, partition_directory_name

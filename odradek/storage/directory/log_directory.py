@@ -15,8 +15,7 @@ from pathlib import Path
 
 from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import METADATA_TOPIC, TopicPartition
 
 from ..errors import StorageError
 from ..files.descriptors import DEFAULT_MAX_OPEN, DescriptorCache

@@ -15,7 +15,7 @@ which its leader truncates: the copy is then cut where the two differ, by their 
 
 from typing import NamedTuple
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.protocol.records.record import first_offset
 
 from ..errors import StorageError

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.protocol.records.varint import MAX_INT32, MAX_INT64
 
 from ..errors import CorruptCheckpointError

@@ -31,7 +31,7 @@ from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordErr
 from odradek.protocol.records.first_record import check_beginning
 from odradek.protocol.records.validation import validate_client_batch
 
-from ..producers.transaction_markers import read_marker
+from ..producers.producer_state import read_marker
 from .log_config import LOG_APPEND_TIME, LogConfig
 from .record_inspection import InspectedBatch, inspect_batch, larger_than_a_segment, wants_compression, wants_inspection
 

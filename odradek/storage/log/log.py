@@ -20,9 +20,8 @@ from ..files.files import Files
 from ..files.meta_properties import read_partition_metadata, write_partition_metadata
 from ..segment.transaction_index import AbortedTransaction
 from .append_plan import AppendInfo, AppendOrigin
-from .flush_policy import FlushPolicy
 from .log_appender import LogAppender, PendingAppend
-from .log_config import LogConfig
+from .log_config import FlushPolicy, LogConfig
 from .log_files import LogFiles
 from .log_flusher import LogFlusher
 from .log_health import LogHealth

@@ -7,8 +7,8 @@ UnifiedLog.
 
 from ..errors import OffsetOutOfRangeError
 from ..producers.producer_state import ProducerStateManager
-from .flush_policy import FlushPolicy
 from .leader_epochs import LeaderEpochs
+from .log_config import FlushPolicy
 
 
 class LogOffsets:

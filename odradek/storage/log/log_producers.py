@@ -10,8 +10,7 @@ from odradek.protocol.common.steps import Steps
 from odradek.protocol.records.batch import BatchHeader, Buffer
 
 from ..producers.producer_snapshots import ProducerSnapshots
-from ..producers.producer_state import BatchMetadata, ProducerStateManager
-from ..producers.transaction_markers import read_marker
+from ..producers.producer_state import BatchMetadata, ProducerStateManager, read_marker
 from ..segment.segment import Segment
 from .append_plan import AppendOrigin, AppendPlan
 from .log_segments import LogSegments

@@ -12,8 +12,7 @@ from odradek.protocol.records.batch import BatchHeader, Buffer
 
 from ..errors import CorruptSnapshotError
 from ..producers.producer_snapshots import ProducerSnapshots
-from ..producers.producer_state import ProducerStateManager, is_expired
-from ..producers.transaction_markers import read_marker
+from ..producers.producer_state import ProducerStateManager, is_expired, read_marker
 from ..segment.segment import Segment
 from ..segment.transaction_index import AbortedTransaction
 from .log_segments import LogSegments

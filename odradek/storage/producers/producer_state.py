@@ -18,8 +18,16 @@ from odradek.protocol.records.batch import (
     NO_SEQUENCE,
     NO_TIMESTAMP,
     BatchHeader,
+    Buffer,
     decrement_sequence,
 )
+from odradek.protocol.records.control import (
+    ControlRecordType,
+    EndTransactionMarker,
+    control_record_type,
+    end_transaction_marker,
+)
+from odradek.protocol.records.record import iterate_records
 
 if TYPE_CHECKING:
     from odradek.protocol.records.control import EndTransactionMarker
@@ -321,3 +329,15 @@ def _check_sequence(entry: ProducerEntry, header: BatchHeader, offset: int) -> N
             f"Out of order sequence number for producer {header.producer_id} at offset {offset}: {sequence} (incoming "
             f"seq. number), {last} (current end sequence number)",
         )
+
+
+def read_marker(batch: Buffer, header: BatchHeader) -> tuple[EndTransactionMarker, int] | None:
+    """(marker, its timestamp) of a control batch; None for a batch without records or of another control type.
+
+    Raises InvalidRecordError for malformed bytes.
+    """
+    for record in iterate_records(batch, header):
+        if control_record_type(record.key) in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
+            return end_transaction_marker(record.key, record.value), record.timestamp
+        return None
+    return None

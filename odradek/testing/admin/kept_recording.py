@@ -12,7 +12,7 @@ from .values import AdminPortError, Arguments, Json
 
 if TYPE_CHECKING:
     from ..traffic.exchange import RecordedExchange
-    from ..traffic.replay_result import ReplayResult
+    from ..traffic.replay import ReplayResult
 
 
 class Lines(str):

@@ -14,7 +14,7 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl
 
-from odradek.broker.http.limits import HttpLimits
+from odradek.broker.http.connection import HttpLimits
 from odradek.broker.http.messages import BodyRefusedError, HttpRequest, HttpResponse, HttpService
 from odradek.broker.http.server import HttpServer
 

@@ -8,7 +8,7 @@ from odradek.broker.metadata.log.snapshot_files import SnapshotId
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
-from odradek.protocol.names.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
+from odradek.protocol.names.topics import METADATA_TOPIC, METADATA_TOPIC_ID
 
 from .active_controller import ActiveController
 

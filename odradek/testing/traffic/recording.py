@@ -19,7 +19,7 @@ with lazy_imports:
     from . import replay
 
 if TYPE_CHECKING:
-    from .replay_result import ReplayResult
+    from .replay import ReplayResult
 
 MAX_BYTES = 64 << 20
 """The default limit of a recording, in bytes of its requests and answers with their overhead."""

@@ -1,11 +1,14 @@
 """Replays a recording against a broker, and compares the answers.
 
-Owns: the connections, one for each recorded connection. Never does: deciding the order (:mod:`.replay_plan`) or what
-counts as a difference (:mod:`.differences`).
+Owns: the connections, one for each recorded connection, and the order. A request is sent after all earlier requests of
+the recording, and after the answers that preceded it in the recording have arrived again. So exchanges that followed
+each other do so again, and exchanges that overlapped (a Fetch that waits for a Produce) overlap again. Never does:
+deciding what counts as a difference (:mod:`.differences`).
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.apis.api_keys import ApiKey, api
@@ -18,8 +21,6 @@ from .differences import Comparison, Difference
 from .documents import has_secrets, message_document, request_from
 from .exchange import RecordedExchange
 from .minted import Minted
-from .replay_plan import ReplayPlan
-from .replay_result import ReplayResult
 
 with lazy_imports:
     from odradek.client import errors
@@ -29,6 +30,90 @@ with lazy_imports:
 if TYPE_CHECKING:
     from odradek.client.cluster.connection import BrokerConnection
     from odradek.client.security.secured import ConnectionSecurity
+
+
+SHOWN = 50
+"""The highest number of differences, and of skipped requests, that are printed."""
+
+
+class ReplayResult:
+    """The differences between recorded and replayed answers, and the requests that could not be sent."""
+
+    def __init__(self) -> None:
+        self.compared = 0
+        """The number of answers that were compared."""
+        self.differences: list[Difference] = []
+        """The fields that differ, in the order of the answers."""
+        self.skipped: list[tuple[RecordedExchange, str]] = []
+        """Requests that could not be sent, each with its reason."""
+
+    def differ(self, differences: Sequence[Difference]) -> None:
+        """Adds differences."""
+        self.differences.extend(differences)
+
+    def skip(self, exchange: RecordedExchange, reason: str) -> None:
+        """Adds a request that could not be sent."""
+        self.skipped.append((exchange, reason))
+
+    def check(self) -> None:
+        """Raises AssertionError, with a readable list, if an answer differs or a request could not be sent."""
+        if self.differences or self.skipped:
+            raise AssertionError(str(self))
+
+    def __str__(self) -> str:
+        """The differences, grouped by request, then the requests that could not be sent."""
+        if not self.differences and not self.skipped:
+            return f"all {self.compared} answers are as recorded"
+        differing = len({difference.number for difference in self.differences})
+        lines = [f"{differing} of {self.compared} answers differ, {len(self.skipped)} requests could not be sent"]
+        for request, found in groupby(self.differences[:SHOWN], key=lambda difference: difference.request):
+            lines += [request, *(f"    {difference}" for difference in found)]
+        if len(self.differences) > SHOWN:
+            lines.append(f"… and {len(self.differences) - SHOWN} more differences")
+        lines += [f"{exchange}\n    not sent: {reason}" for exchange, reason in self.skipped[:SHOWN]]
+        return "\n".join(lines)
+
+
+class ReplayPlan:
+    """The requests of a replay that are still to be sent, and the answers that are still to arrive."""
+
+    def __init__(self, exchanges: Iterable[RecordedExchange]) -> None:
+        self._left = sorted(exchanges, key=lambda exchange: exchange.step)[::-1]
+        """The requests that were not sent yet, the next one last."""
+        answers = [
+            (exchange.answer_step, exchange.number) for exchange in self._left if exchange.answer_step is not None
+        ]
+        self._answers = sorted(answers)[::-1]
+        """(step, request number) of the recorded answers that have not arrived again, the first one last."""
+        self._settled: set[int] = set()
+
+    def ready(self) -> list[RecordedExchange]:
+        """The requests that may be sent now, in their order. Each is returned once."""
+        found = []
+        while self._left and self._left[-1].step < self._first_missing():
+            found.append(self._left.pop())
+        return found
+
+    def settle(self, number: int) -> None:
+        """Notes that a request was answered, or will never be."""
+        self._settled.add(number)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all requests were sent, and those answered in the recording were answered again."""
+        return not self._left and self._first_missing() == float("inf")
+
+    def awaited(self) -> list[int]:
+        """The numbers of the requests that must be answered before the next one is sent, in the recorded order."""
+        limit = self._left[-1].step if self._left else float("inf")
+        return [number for step, number in reversed(self._answers) if step < limit and number not in self._settled]
+
+    def _first_missing(self) -> float:
+        """The step of the first recorded answer that has not arrived again; infinite if there is none."""
+        while self._answers and self._answers[-1][1] in self._settled:
+            self._answers.pop()
+        return self._answers[-1][0] if self._answers else float("inf")
+
 
 LOGIN = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 NOTHING = "no answer"

@@ -32,7 +32,7 @@ from odradek.protocol.messages.topics import (
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 from support.brokers.our_broker import OurBroker
 from support.eventually import eventually
 from support.kafka.real_kafka import RealKafka

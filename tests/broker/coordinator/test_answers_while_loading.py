@@ -13,7 +13,7 @@ from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import consumer_groups, groups, transactions
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from support.groups.harness import Harness
 from support.transactions.harness import TransactionHarness
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
-from odradek.broker.groups.rebalance_watch import SLOW_AFTER_MS, RebalanceWatch
+from odradek.broker.groups.slow_rebalances import SLOW_AFTER_MS, RebalanceWatch
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.common.steps import run_to_end
 from odradek.protocol.messages import groups as messages

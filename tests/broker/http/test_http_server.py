@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from odradek.broker.http.limits import HttpLimits
+from odradek.broker.http.connection import HttpLimits
 from odradek.broker.http.messages import HttpRequest, HttpResponse, text_response
 
 from .raw_client import HEAD, connected, serving

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.metadata.controller.auto_topic_creation import AutoTopicCreation
-from odradek.broker.metadata.controller.producer_ids import ProducerIds
+from odradek.broker.metadata.controller.own_controller import ProducerIds
 from odradek.broker.metadata.controller.topic_changes import create_partitions, delete_topics
 from odradek.broker.metadata.controller.topics import create_topics
 from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.publisher.decision import Decision
+from odradek.broker.metadata.publisher.published import Turns
 from odradek.broker.metadata.publisher.service import MetadataService
-from odradek.broker.metadata.publisher.turns import Turns
 from odradek.broker.timers.slices import Slices
 from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -13,7 +13,7 @@ import pytest
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.controller.broker_lifecycle import BrokerLifecycle
 from odradek.broker.metadata.controller.controller import Controller
-from odradek.broker.metadata.controller.producer_ids import ProducerIds
+from odradek.broker.metadata.controller.own_controller import ProducerIds
 from odradek.broker.metadata.controller.topics import create_topics
 from odradek.broker.metadata.image.image import MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.image.replay import publish, replay_aside

@@ -8,7 +8,7 @@ import pytest
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.metadata.controller.auto_topic_creation import AutoTopicCreation
-from odradek.broker.metadata.controller.producer_ids import ProducerIds
+from odradek.broker.metadata.controller.own_controller import ProducerIds
 from odradek.broker.metadata.controller.registration import bootstrap_records
 from odradek.broker.metadata.controller.topics import create_topics
 from odradek.broker.metadata.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION, feature_records
@@ -37,7 +37,7 @@ from odradek.protocol.messages.metadata_records import (
 )
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.records.record import Record

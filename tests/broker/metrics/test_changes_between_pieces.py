@@ -5,8 +5,8 @@ from typing import Any
 
 from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.groups.offsets.store import OffsetStore
-from odradek.broker.metrics.coordinator_counts import GroupCounts, TransactionCounts
 from odradek.broker.metrics.coordinator_metrics import COUNTED_A_PIECE
+from odradek.broker.metrics.counts import GroupCounts, TransactionCounts
 from odradek.broker.metrics.lag_metrics import LOOKED_AT_A_PIECE
 from odradek.broker.server.metrics import coordinator_metrics
 from odradek.protocol.messages.group_records import OffsetCommitValue

@@ -14,7 +14,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
-from odradek.broker.http.limits import HttpLimits
+from odradek.broker.http.connection import HttpLimits
 from odradek.broker.metrics.endpoint import MetricsEndpoint
 from odradek.broker.metrics.pieces import SAMPLES_A_PIECE, Sample, encoded, in_pieces
 

@@ -1,7 +1,7 @@
 """The series that clients push: values, bounds, and how they are forgotten."""
 
-from odradek.broker.metrics.client_counts import ClientMetricsCounts
 from odradek.broker.metrics.client_metrics import ClientMetricsShown, ClientMetricsSources
+from odradek.broker.metrics.counts import ClientMetricsCounts
 from odradek.broker.metrics.pieces import SAMPLES_A_PIECE
 from odradek.broker.metrics.pushed_series import (
     ATTRIBUTES_MAX,

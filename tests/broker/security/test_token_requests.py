@@ -10,7 +10,7 @@ from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.metadata.image.delegation_tokens import DelegationToken
 from odradek.broker.metadata.image.image import MetadataImage
 from odradek.broker.security.token_requests import allows_token_requests, refused_creation
-from odradek.broker.server.token_expiry import remove_expired_tokens
+from odradek.broker.server.background import remove_expired_tokens
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import RemoveDelegationTokenRecord
 from odradek.protocol.messages.security import CreateDelegationTokenRequest

@@ -27,7 +27,7 @@ from odradek.broker.share_state.state_persister import FIRST_PAUSE_MS, RETRIABLE
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_records.share_batches import StateBatch
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
-from odradek.protocol.names.internal_topics import SHARE_STATE_TOPIC
+from odradek.protocol.names.topics import SHARE_STATE_TOPIC
 from support.groups.harness import VirtualTimers, image_with_topics
 
 from .harness import KEY, TOPIC, ShareHarness

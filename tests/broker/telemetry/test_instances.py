@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.metrics.client_counts import ClientMetricsCounts
+from odradek.broker.metrics.counts import ClientMetricsCounts
 from odradek.broker.telemetry.instances import EXPIRY_MS, ClientFields, Instance, Instances
 from odradek.broker.telemetry.subscriptions import DEFAULT_INTERVAL_MS, Subscriptions, subscription_of
 from odradek.protocol.errors import ErrorCode

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.metrics.coordinator_counts import TransactionCounts
+from odradek.broker.metrics.counts import TransactionCounts
 from odradek.broker.transactions.stalled_clients import AFTER_START_MS, SILENT_MS, StalledClients, has_defect
 from support.groups.harness import VirtualTimers
 

@@ -21,7 +21,7 @@ from odradek.protocol.messages.transactions import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from odradek.protocol.names.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import TRANSACTION_STATE_TOPIC
 from support.brokers.fake_node import Answer, FakeNode
 from support.brokers.metadata_images import controller, create, started
 

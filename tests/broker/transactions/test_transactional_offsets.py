@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 from support.transactions.harness import TransactionHarness
 
 from .client import TransactionClient, committed_offset, markers

@@ -8,7 +8,7 @@ from odradek.broker.transactions.transaction import LAST_USABLE_EPOCH, MAX_EPOCH
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import transactions
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.names.transaction_states import TransactionState
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import iterate_records

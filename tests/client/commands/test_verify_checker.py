@@ -8,12 +8,11 @@ from random import Random
 
 import pytest
 
-from odradek.client.commands.latencies import Latencies
+from odradek.client.commands.latencies import FIRST_WIDTH_S, POINTS_MAX, Latencies, LatencySeries
 from odradek.client.commands.verify.checker import EXAMPLES_MAX, Checker, RecordFate, VerifyFindingKind
-from odradek.client.commands.verify.latency_series import FIRST_WIDTH_S, POINTS_MAX, LatencySeries
 from odradek.client.commands.verify.plan import KEYS, key_of, parsed, value_of
+from odradek.client.commands.verify.report import report_lines, report_of
 from odradek.client.commands.verify.report_page import page, plot
-from odradek.client.commands.verify.report_text import report_lines, report_of
 
 RECORDS, PARTITIONS = 400, 3
 SEEDS = [int(os.environ["ODRADEK_VERIFY_SEED"])] if "ODRADEK_VERIFY_SEED" in os.environ else range(40)

@@ -5,14 +5,12 @@ import threading
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 
-from odradek.broker.http.limits import HttpLimits
+from odradek.broker.http.connection import HttpLimits
 from odradek.broker.http.messages import HttpService
 from odradek.broker.http.server import HttpServer
 from odradek.client.errors import AuthenticationError
-from odradek.console.arguments import ViewArguments
-from odradek.console.context import ClientSettings, Context, Json
-from odradek.console.errors import ConsoleError
-from odradek.console.route import Attachment, ViewRoute
+from odradek.console.arguments import ConsoleError, ViewArguments
+from odradek.console.context import Attachment, ClientSettings, Context, Json, ViewRoute
 from odradek.console.server.app import ConsoleApp
 from odradek.console.server.hosts import AllowedHosts
 from odradek.console.server.login import TOKEN, ConsoleAccess

@@ -13,9 +13,8 @@ from odradek.client.errors import (
     NoBrokersAvailableError,
     RequestTimedOutError,
 )
-from odradek.console.arguments import ViewArguments
+from odradek.console.arguments import BadArgument, ConsoleError, ViewArguments
 from odradek.console.context import Context, Json
-from odradek.console.errors import BadArgument, ConsoleError
 from odradek.console.server.events import COMMENT, ENDED, event_stream
 from odradek.console.server.kafka_errors import shown_error, status_of
 from odradek.console.server.login import KAFKA, ConsoleAccess, check_login, quoted

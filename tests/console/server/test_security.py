@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.console.route import ViewRoute
+from odradek.console.context import ViewRoute
 from odradek.console.routes import ROUTES
 from odradek.console.server.app import MAX_BODY_BYTES
 from odradek.console.server.login import OPEN, PASSWORD, ConsoleAccess

@@ -4,12 +4,11 @@ import shlex
 
 import pytest
 
-from odradek.console.errors import BadArgument
+from odradek.console.arguments import BadArgument
 from odradek.console.views.lag_history import MOST_GROUPS, SAMPLES, Rings
 from odradek.console.views.plan import command, piped
 from odradek.console.views.record_actions import parsed
-from odradek.console.views.record_walk import FoundRecord
-from odradek.console.views.search import EVERYTHING, needle_of
+from odradek.console.views.record_walk import EVERYTHING, FoundRecord, needle_of
 from odradek.protocol.records.batch import BatchHeader
 
 HEADER = BatchHeader(0, 0, 0, 2, 0, 0, 0, 0, 0, -1, -1, -1, 1)

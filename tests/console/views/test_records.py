@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from odradek.client import Producer
-from odradek.console.context import Context
-from odradek.console.errors import BadArgument, ConsoleError
-from odradek.console.route import Attachment
+from odradek.console.arguments import BadArgument, ConsoleError
+from odradek.console.context import Attachment, Context
 
 from .asking import create, get, post, stream
 

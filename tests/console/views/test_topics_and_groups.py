@@ -7,8 +7,8 @@ import pytest
 
 from odradek.client import Consumer, Producer, ShareConsumer
 from odradek.client.errors import AdminError
+from odradek.console.arguments import BadArgument, ConsoleError
 from odradek.console.context import ClientSettings, Context
-from odradek.console.errors import BadArgument, ConsoleError
 from odradek.console.views.broker_insights import ABSENT
 from odradek.protocol.errors import KafkaError
 from odradek.testing import KafkaCluster

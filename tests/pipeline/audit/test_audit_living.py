@@ -13,7 +13,7 @@ from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.audit.result import AuditResult
-from odradek.pipeline.directories.restarts import MOST_RESTARTS
+from odradek.pipeline.directories.file_access import MOST_RESTARTS
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import write_partition_metadata

@@ -21,8 +21,8 @@ from odradek.pipeline.audit.plan import AuditOptions, plan_audit
 from odradek.pipeline.audit.portions import portions_of
 from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.state_file import VERSION, StateError, StoredSums, decode_state, encode_state
-from odradek.pipeline.audit.state_options import StateOptions
 from odradek.pipeline.audit.state_run import begin_run
+from odradek.pipeline.audit.tasks import StateOptions
 from odradek.pipeline.directories.file_access import path_of
 from odradek.pipeline.engine.engines import LOCAL, SPARK
 from support.data.log_directories import flip_a_byte, history_directory

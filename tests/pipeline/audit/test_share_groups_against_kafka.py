@@ -16,7 +16,7 @@ from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.pipeline.export.command import export
 from odradek.pipeline.tables.registry import TABLES
-from odradek.protocol.names.internal_topics import SHARE_STATE_TOPIC
+from odradek.protocol.names.topics import SHARE_STATE_TOPIC
 from parity import new_groups
 from parity.side import Side
 from support.data.dump_log import comma_separated, kafka_dump

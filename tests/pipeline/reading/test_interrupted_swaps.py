@@ -16,7 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.compact.command import compact
-from odradek.pipeline.directories import restarts
+from odradek.pipeline.directories import file_access
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.pipeline.export.command import export
 from odradek.protocol.records.batch import iterate_headers
@@ -43,7 +43,7 @@ ALL_OLD = "removed-0"
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restarts, "sleep", lambda _: None)
+    monkeypatch.setattr(file_access, "sleep", lambda _: None)
 
 
 class Compacted(NamedTuple):

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow.dataset as dataset
 import pytest
 
-from odradek.pipeline.directories import restarts
-from odradek.pipeline.directories.restarts import MOST_RESTARTS
+from odradek.pipeline.directories import file_access
+from odradek.pipeline.directories.file_access import MOST_RESTARTS
 from odradek.pipeline.export.command import export
 from odradek.pipeline.reading.split_reader import CorruptLogError
 from odradek.protocol.records.batch import iterate_headers
@@ -29,7 +29,7 @@ COLUMNS = ("partition", "offset", "value", "_corrupt_record")
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restarts, "sleep", lambda _: None)
+    monkeypatch.setattr(file_access, "sleep", lambda _: None)
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_a_swap_that_is_half_done_is_waited_for(root: Path, monkeypatch: pytest.
         if len(pauses) == 2:
             swap.rename(first)
 
-    monkeypatch.setattr("odradek.pipeline.directories.restarts.sleep", pause)
+    monkeypatch.setattr("odradek.pipeline.directories.file_access.sleep", pause)
     reader = batch_reader(root, *COLUMNS)
     tasks = list(reader.partitions())
     with changed_while_read(first, begin):
@@ -142,7 +142,7 @@ def test_a_plan_waits_for_a_swap(root: Path, monkeypatch: pytest.MonkeyPatch) ->
     swap = log.with_name(log.name + ".swap")
     log.rename(swap)
     assert swap.exists()
-    monkeypatch.setattr("odradek.pipeline.directories.restarts.sleep", lambda _: swap.rename(log))
+    monkeypatch.setattr("odradek.pipeline.directories.file_access.sleep", lambda _: swap.rename(log))
     reader = batch_reader(root, *COLUMNS)
     assert values(rows_of(reader, list(reader.partitions()))) == ALL
 
@@ -177,7 +177,7 @@ def test_a_partition_that_never_stands_still_is_read_four_times(
         if log.with_suffix(".new").exists():
             log.with_suffix(".new").rename(log)
 
-    monkeypatch.setattr("odradek.pipeline.directories.restarts.sleep", back)
+    monkeypatch.setattr("odradek.pipeline.directories.file_access.sleep", back)
     text = f"partition-changing: {root / 't-0'}: files disappeared during each of {MOST_RESTARTS + 1} attempts to read"
     for mode in ("PERMISSIVE", "FAILFAST"):
         reader = batch_reader(root, *(COLUMNS if mode == "PERMISSIVE" else COLUMNS[:-1]), mode=mode)

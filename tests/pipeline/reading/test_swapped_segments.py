@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.directories import file_access, restarts
+from odradek.pipeline.directories import file_access
 from odradek.protocol.records.control import ControlRecordType
 from odradek.storage.log.log_config import LogConfig
 from support.data.log_histories import HistoryWriter
@@ -23,7 +23,7 @@ ALL = list(range(SEGMENTS * BATCHES))
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restarts, "sleep", lambda _: None)
+    monkeypatch.setattr(file_access, "sleep", lambda _: None)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_swap_begins_between_the_names_and_the_sizes(root: Path, monkeypatch: 
         log.rename(log.with_name(log.name + ".deleted"))
 
     when_looked_at(log, begin, monkeypatch)
-    monkeypatch.setattr(restarts, "sleep", lambda _: log.with_name(log.name + ".swap").rename(log))
+    monkeypatch.setattr(file_access, "sleep", lambda _: log.with_name(log.name + ".swap").rename(log))
     reader = batch_reader(root, *COLUMNS)
     assert_all(rows_of(reader, list(reader.partitions())))
 
@@ -98,7 +98,7 @@ def test_a_stream_waits_for_a_swap(root: Path, index: int, monkeypatch: pytest.M
     reader = stream_reader(root, *COLUMNS)
     reader.initialOffset()
     swap = swapped(log)
-    monkeypatch.setattr(restarts, "sleep", lambda _: swap.rename(log))
+    monkeypatch.setattr(file_access, "sleep", lambda _: swap.rename(log))
     assert_all(rows_of(reader, list(reader.partitions({"t": {"0": 0}}, {"t": {"0": len(ALL)}}))))
     assert not swap.exists()
 
@@ -143,7 +143,7 @@ def test_aborted_records_stay_hidden_while_their_index_is_swapped(
     tasks = list(reader.partitions())
     swap = swapped(index)
     if step == "log":
-        monkeypatch.setattr(restarts, "sleep", lambda _: swap.rename(index))
+        monkeypatch.setattr(file_access, "sleep", lambda _: swap.rename(index))
     else:
         when_looked_at(swap, lambda: swap.rename(index), monkeypatch)
     assert offsets_of(rows_of(reader, tasks)) == [1, 3]

@@ -14,10 +14,11 @@ from odradek.protocol.internal_records.coordinator_serde import (
     CoordinatorRecordType,
     encode_key,
     encode_value,
+    offset_commit_key,
+    offset_commit_value,
     record_type_of,
 )
 from odradek.protocol.internal_records.errors import UnknownRecordError
-from odradek.protocol.internal_records.legacy_offsets import offset_commit_key, offset_commit_value
 from odradek.protocol.messages.group_records import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,

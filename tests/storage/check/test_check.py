@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.check.command import check

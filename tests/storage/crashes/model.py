@@ -11,7 +11,7 @@ from typing import NamedTuple
 from odradek.protocol.records.batch import BatchHeader, check_crc
 from odradek.protocol.records.record import Record, iterate_records
 from odradek.storage.log.log import Log
-from odradek.storage.producers.transaction_markers import read_marker
+from odradek.storage.producers.producer_state import read_marker
 from odradek.storage.segment.segment import Segment
 
 

@@ -10,7 +10,7 @@ from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.groups.streams.internal_topics import InternalTopics
 from odradek.broker.metadata.controller.auto_topic_creation import AutoTopicCreation
 from odradek.broker.metadata.controller.controller import Controller
-from odradek.broker.metadata.controller.producer_ids import ProducerIds
+from odradek.broker.metadata.controller.own_controller import ProducerIds
 from odradek.broker.metadata.image.image import MetadataImage
 from odradek.broker.metadata.image.token_hmacs import TokenHmacs
 from odradek.broker.metadata.publisher.controller_link import ProducerIdSource, TopicCreator

@@ -17,7 +17,7 @@ from odradek.protocol.messages.share_groups import (
     WriteShareGroupStateRequest,
 )
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.names.internal_topics import SHARE_STATE_TOPIC
+from odradek.protocol.names.topics import SHARE_STATE_TOPIC
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import iterate_records
 from support.eventually import eventually

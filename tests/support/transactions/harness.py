@@ -20,11 +20,10 @@ from odradek.broker.transactions.coordinator import TransactionCoordinator
 from odradek.broker.transactions.marker_writer import MarkerWriter
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.batch import BatchHeader, Buffer, read_header, stamp
 from odradek.protocol.records.record import iterate_records
-from odradek.storage.producers.producer_state import ProducerStateManager
-from odradek.storage.producers.transaction_markers import read_marker
+from odradek.storage.producers.producer_state import ProducerStateManager, read_marker
 from support.brokers.parts import CalledForTopics, ImageOnly, PartialBroker, ProducerIdsFrom
 from support.groups.harness import VirtualTimers, image_with_topics
 

@@ -40,7 +40,7 @@ from odradek.protocol.messages.topics import (
     ElectLeadersRequest,
     ElectLeadersResponse,
 )
-from odradek.protocol.names.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
+from odradek.protocol.names.topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from odradek.testing.controller.embedded import EmbeddedController
 
 TIMEOUT_S = 60.0

@@ -3,7 +3,7 @@
 import random
 
 from odradek.testing.traffic.exchange import LazyDocument, RecordedExchange
-from odradek.testing.traffic.replay_plan import ReplayPlan
+from odradek.testing.traffic.replay import ReplayPlan
 
 
 def exchange(number: int, step: int, answer_step: int | None, connection: int = 1) -> RecordedExchange:

@@ -14,8 +14,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from ..memory import GroupMemory, MemberAccount, names_bytes
 from ..modern.assignment import NO_ASSIGNMENT, Assignment, TopicId
 from ..modern.epochs import INITIAL_EPOCH, NO_EPOCH, REFRESH_NOW
-from .member import ConsumerGroupMember, MemberState, PartitionEpochs
-from .memory import member_bytes
+from .member import ConsumerGroupMember, MemberState, PartitionEpochs, member_bytes
 
 
 class ConsumerGroupState(StrEnum):

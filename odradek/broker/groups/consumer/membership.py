@@ -10,11 +10,10 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 from ..memory import NAME_BYTES
 from ..modern.assignment import NO_ASSIGNMENT
-from ..modern.capacity import refuse_growth, refuse_if_full
+from ..modern.groups import refuse_growth, refuse_if_full
 from ..records import CoordinatorRecord
 from .group import ConsumerGroup
-from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, ConsumerGroupMember
-from .memory import member_bytes
+from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, ConsumerGroupMember, member_bytes
 from .reconciliation import OwnedPartitions
 from .records import current_record, member_record, member_tombstones, target_record
 from .registry import GroupRegistry

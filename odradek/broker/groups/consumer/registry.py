@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.messages.group_records import GroupMetadataValue
 
-from ...metrics.coordinator_counts import GroupCounts
+from ...metrics.counts import GroupCounts
 from ..classic.group import ClassicGroup
 from ..config import GroupCoordinatorConfig
 from ..memory import GroupMemory

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.log_retention import RetentionSegment, breached_segments
 

@@ -15,8 +15,8 @@ from ...coordinator.effects import SetTimer
 from ...dispatch.request import RequestContext
 from ..effects import GroupEffects, ShareSessionExpired, share_session_key
 from ..memory import GroupMemory
-from ..modern.capacity import refuse_growth, refuse_if_full
 from ..modern.epochs import JOINING_EPOCH, METADATA_REFRESH_INTERVAL_MS, RefreshDeadline, next_epoch
+from ..modern.groups import refuse_growth, refuse_if_full
 from ..modern.hash_order import partition_order, topic_map_order
 from ..modern.metadata_hash import group_hash
 from .group import NO_STATE_TOPICS, ShareGroup, ShareGroups

@@ -4,7 +4,7 @@ Pure. Times in milliseconds. A group's own value is limited to the coordinator's
 ``GroupConfigManager``, ``GroupMetadataManager.shareGroupSessionTimeoutMs`` and its neighbours.
 """
 
-from ..modern.own_settings import own_or_default
+from ..modern.groups import own_or_default
 from .group import ShareGroups
 
 SIMPLE = "simple"

@@ -14,7 +14,7 @@ from odradek.protocol.common.steps import Steps, run_to_end
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java.hash import in_hash_map_order
 from odradek.protocol.messages.streams_groups import StreamsGroupDescribeResponse, StreamsGroupHeartbeatRequest
-from odradek.protocol.names.topic_names import check_topic_name
+from odradek.protocol.names.topics import check_topic_name
 
 from .partition_counts import (
     IncorrectPartitionsError,

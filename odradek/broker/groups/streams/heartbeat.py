@@ -26,8 +26,8 @@ from ..effects import (
     streams_session_key,
 )
 from ..memory import GroupMemory
-from ..modern.capacity import refuse_growth
 from ..modern.epochs import JOINING_EPOCH, METADATA_REFRESH_INTERVAL_MS, RefreshDeadline, next_epoch
+from ..modern.groups import refuse_growth
 from ..modern.metadata_hash import group_hash, hash_topics
 from .configured_topology import ConfiguredTopology, StatusCode, configure, configure_in_steps
 from .group import NO_TASK_OFFSETS, StreamsGroup, StreamsGroups, TaskOffsets

@@ -3,14 +3,16 @@
 Pure. Never does: deciding. Source: the end of ``GroupMetadataManager.streamsGroupHeartbeat``.
 """
 
+from collections.abc import Collection, Mapping
+
 from odradek.protocol.java.hash import in_hash_map_order
 from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse
 
 from ..modern.epochs import JOINING_EPOCH
-from .configured_topology import ConfiguredTopology, StatusCode
-from .endpoints import endpoint_partitions
+from .configured_topology import ConfiguredSubtopology, ConfiguredTopology, StatusCode
 from .group import StreamsGroup, StreamsGroups
 from .member import StreamsGroupMember
+from .partition_counts import PartitionCount
 from .settings import (
     RACK_AWARE_ASSIGNMENT_TAGS,
     acceptable_recovery_lag,
@@ -18,7 +20,47 @@ from .settings import (
     heartbeat_interval_ms,
     task_offset_interval_ms,
 )
-from .tasks import MemberTasks, SubtopologyTasks, TaskEpochs
+from .tasks import MemberTasks, SubtopologyTasks, TaskEpochs, merged
+
+TopicPartition = StreamsGroupHeartbeatResponse.TopicPartition
+
+
+def endpoint_partitions(
+    member: StreamsGroupMember, configured: ConfiguredTopology, partition_count: PartitionCount
+) -> StreamsGroupHeartbeatResponse.EndpointToPartitions | None:
+    """Returns the partitions of a member's tasks, or None if it has no endpoint, or the topology has no tasks.
+
+    Subtopologies and topics are in ascending order; Kafka's order is random. Subtopologies and topics that have gone
+    are left out, where Kafka answers UNKNOWN_SERVER_ERROR.
+    """
+    if member.user_endpoint is None or configured.subtopologies is None:
+        return None
+    assigned = member.assigned
+    return StreamsGroupHeartbeatResponse.EndpointToPartitions(
+        user_endpoint=StreamsGroupHeartbeatResponse.Endpoint(*member.user_endpoint),
+        active_partitions=_partitions(assigned.active, configured.subtopologies, partition_count),
+        standby_partitions=_partitions(
+            merged(assigned.standby, assigned.warmup), configured.subtopologies, partition_count
+        ),
+    )
+
+
+def _partitions(
+    tasks: Mapping[str, Collection[int]],
+    subtopologies: Mapping[str, ConfiguredSubtopology],
+    partition_count: PartitionCount,
+) -> list[TopicPartition]:
+    """A task reads the partition of its number of each source topic that has it."""
+    found = []
+    for subtopology_id in sorted(tasks.keys() & subtopologies.keys()):
+        subtopology = subtopologies[subtopology_id]
+        for topic in sorted(subtopology.source_topics | subtopology.repartition_source_topics.keys()):
+            count = partition_count(topic) or 0
+            partitions = sorted(partition for partition in tasks[subtopology_id] if partition < count)
+            if partitions:
+                found.append(TopicPartition(topic, partitions))
+    return found
+
 
 Status = StreamsGroupHeartbeatResponse.Status
 TaskIds = StreamsGroupHeartbeatResponse.TaskIds

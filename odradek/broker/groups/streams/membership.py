@@ -10,8 +10,8 @@ import logging
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatRequest
 
-from ..modern.capacity import refuse_growth, refuse_if_full
 from ..modern.epochs import JOINING_EPOCH
+from ..modern.groups import refuse_growth, refuse_if_full
 from ..records import CoordinatorRecord
 from .group import StreamsGroup, StreamsGroups
 from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, StreamsGroupMember, member_bytes

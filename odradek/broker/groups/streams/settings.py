@@ -6,7 +6,7 @@ Pure. Times in milliseconds. A group's own value is limited to the coordinator's
 
 from collections.abc import Mapping
 
-from ..modern.own_settings import own_list, own_or_default
+from ..modern.groups import own_list, own_or_default
 from .group import StreamsGroups
 
 STICKY = "sticky"

@@ -18,7 +18,7 @@ from odradek.protocol.messages.configs import (
 )
 from odradek.protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.names.topic_names import check_topic_name
+from odradek.protocol.names.topics import check_topic_name
 
 from ...config.group_config import validate_client_metrics, validate_group_configs
 from ...config.stored import ADVERTISED

@@ -16,7 +16,7 @@ from odradek.protocol.messages.metadata_records import (
 )
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 
 from ...config.server_config import ServerConfig
 from ..image.features import (

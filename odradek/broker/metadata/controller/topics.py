@@ -13,8 +13,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.metadata_records import TopicRecord
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
-from odradek.protocol.names.internal_topics import METADATA_TOPIC
-from odradek.protocol.names.topic_names import check_topic_name, may_collide, unified
+from odradek.protocol.names.topics import METADATA_TOPIC, check_topic_name, may_collide, unified
 
 from ...config.definition import server_keys, topic_keys
 from ..image.image import MetadataImage, ResourceType

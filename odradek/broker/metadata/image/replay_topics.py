@@ -8,7 +8,7 @@ TopicsDelta and TopicDelta.
 from typing import Any
 
 from odradek.protocol.messages import metadata_records as records
-from odradek.protocol.names.topic_names import MAX_NAME_LENGTH
+from odradek.protocol.names.topics import MAX_NAME_LENGTH
 
 from .image import (
     DIRECTORY_MIGRATING,

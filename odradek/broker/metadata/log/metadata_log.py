@@ -15,7 +15,7 @@ from odradek.protocol.codec import decode
 from odradek.protocol.common.holder import holder
 from odradek.protocol.messages.snapshots import VotersRecord
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.names.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
+from odradek.protocol.names.topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from odradek.protocol.records.control import ControlRecordType
 from odradek.protocol.records.errors import CorruptRecordError
 from odradek.storage.directory.log_directory import LogDirectory

@@ -6,6 +6,7 @@ readers see a topic either before or after a change. Source: Kafka's MetadataLoa
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from odradek.protocol.common.steps import Steps
@@ -19,7 +20,39 @@ from ..image.image import MetadataDelta, MetadataImage, problem_of
 from ..image.replay import publish, replay_aside
 from ..log.metadata_log import MetadataLog, PendingSnapshot
 from ..log.snapshot import UnwritableMetadataError
-from .turns import Turns
+
+
+class Turns:
+    """The queue of changes."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Callable[[], object]] = deque()
+        self.is_acquired = False
+
+    def __len__(self) -> int:
+        """The number of waiting changes."""
+        return len(self._waiting)
+
+    def acquire(self, begin: Callable[[], object]) -> None:
+        """Calls ``begin`` when the caller has the turn: at once if no other change has it."""
+        if self.is_acquired:
+            self._waiting.append(begin)
+        else:
+            self.is_acquired = True
+            begin()
+
+    def release(self) -> None:
+        """Ends a turn. The next one begins at once."""
+        assert self.is_acquired, "a turn was released twice"
+        if self._waiting:
+            self._waiting.popleft()()
+        else:
+            self.is_acquired = False
+
+    def close(self) -> None:
+        """Drops the waiting changes, because the broker stops."""
+        self._waiting.clear()
+
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from odradek.protocol.errors import ErrorCode, error_name
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
-from odradek.protocol.names.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
+from odradek.protocol.names.topics import METADATA_TOPIC, METADATA_TOPIC_ID
 
 from ..log.snapshot_files import SnapshotId
 from .channel import described

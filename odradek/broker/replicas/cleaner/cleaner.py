@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.protocol.records.varint import MAX_INT64
 from odradek.storage.compaction.grouping import first_dirty_offset
 from odradek.storage.compaction.live_round import LiveRound, earliest_dirty_timestamp, range_of, sealed_and_active

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from threading import Event, Lock
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.log.log_config import LogConfig

@@ -28,7 +28,7 @@ from ...timers.work import KindOfWork
 from ..replication_throttle import ReplicationThrottle
 from .copy import PARTITIONS, Copy, Extent
 from .fetch_plan import FetchPlan
-from .fetch_session import NO_SESSION_ID, Key, SessionRequest
+from .fetch_session import NO_SESSION_ID, Key, SessionRequest, withdrawing
 from .follower import (
     FAILURE_PAUSE_MAX_MS,
     AppendToCopy,
@@ -41,7 +41,6 @@ from .follower import (
     TruncateCopy,
     TruncateFully,
 )
-from .withdrawal import withdrawing
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
+from odradek.protocol.names.topics import INTERNAL_TOPICS
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.errors import StorageError
 from odradek.storage.files.files import Files

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from odradek.protocol.names.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC
+from odradek.protocol.names.topics import INTERNAL_TOPICS, METADATA_TOPIC
 from odradek.storage.directory.directory_lock import LOCK_FILE, DirectoryLock
 from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.errors import DirectoryLockedError

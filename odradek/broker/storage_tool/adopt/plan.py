@@ -13,7 +13,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import TypeVar
 
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.storage.files.file_names import MAX_NAME_LENGTH
 
 from ...coordinator.partitioning import partition_for

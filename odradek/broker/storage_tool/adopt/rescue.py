@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from odradek.protocol.common.wall_clock import clock_ms
-from odradek.protocol.names.internal_topics import INTERNAL_TOPICS
+from odradek.protocol.names.topics import INTERNAL_TOPICS
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import uuid_text
 from odradek.storage.files.overlay_files import OverlayFiles

@@ -16,7 +16,7 @@ from struct import Struct
 from odradek.protocol.errors import KafkaError, ProtocolError
 from odradek.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from odradek.protocol.messages.structure import ZERO_UUID
-from odradek.protocol.names.internal_topics import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.names.topics import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.batch import NO_PRODUCER_ID, BatchHeader
 from odradek.protocol.records.errors import CorruptRecordError
 from odradek.protocol.records.record import Record, iterate_records

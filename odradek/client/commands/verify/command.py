@@ -20,11 +20,11 @@ from .plan import VerifyPlan
 with lazy_imports:
     import secrets
 
-    from . import report_json, report_page, report_text
+    from . import report, report_page
     from . import run as verify_run
 
 if TYPE_CHECKING:
-    from .report_text import Report
+    from .report import Report
 
 DURATION_S = 10.0
 OF_THE_RUN = frozenset(
@@ -128,8 +128,8 @@ def command(options: VerifyOptions) -> int:
 
 def _printed(result: Report, as_json: bool) -> str:
     if as_json:
-        return report_json.report_json(result)
-    return "\n".join(report_text.report_lines(result))
+        return report.report_json(result)
+    return "\n".join(report.report_lines(result))
 
 
 def run_name() -> str:

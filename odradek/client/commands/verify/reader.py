@@ -16,8 +16,8 @@ from ...cluster.list_offsets import LATEST_TIMESTAMP
 from ...consumer.consumer import Consumer
 from ...errors import AuthenticationError, ClientError
 from ...types import ConsumerRecord, TopicPartition
+from ..latencies import LatencySeries
 from .checker import Checker
-from .latency_series import LatencySeries
 from .plan import VerifyPlan, parsed
 
 POLL_MS = 200

@@ -6,8 +6,8 @@ Pure. The page needs no other file and has no script. All texts are escaped here
 from html import escape
 from math import ceil, floor, log10
 
-from .latency_series import LatencySeries
-from .report_text import Report, finding_line, heading, latency_line, verdict
+from ..latencies import LatencySeries
+from .report import Report, finding_line, heading, latency_line, verdict
 
 WIDTH, HEIGHT, LEFT, BOTTOM, RIGHT = 940, 320, 70, 30, 20
 """Pixels: the plot's width and height, and the margins for the axes (left, bottom) and half of the last label (right).

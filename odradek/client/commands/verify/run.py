@@ -23,7 +23,7 @@ from ..running import CommandError
 from .checker import Checker, RecordFate
 from .plan import KEYS, VerifyPlan
 from .reader import VerifyReader
-from .report_text import Report, report_of
+from .report import Report, report_of
 from .writer import VerifyWriter
 
 PARTITIONS = 3

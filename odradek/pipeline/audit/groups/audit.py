@@ -11,8 +11,7 @@ from ...directories.cluster_metadata import DirectoryMetadata
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
 from .checks import group_findings
-from .expiry import retention_ms
-from .facts import GroupGrowth
+from .facts import GroupGrowth, retention_ms
 from .lag import gather, lag_rows, look_ups_of, run_look_ups
 from .rows import GroupLag
 from .share_checks import share_findings

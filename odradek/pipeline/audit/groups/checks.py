@@ -7,19 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from odradek.protocol.java.hash import java_hash_code
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import OFFSETS_TOPIC, TopicPartition
 from odradek.storage.files.meta_properties import uuid_text
 
 from ...directories.cluster_metadata import DirectoryMetadata
 from ..findings import Finding
 from .burrow import Status, has_rewound
-from .expiry import MINUTE_MS
-from .facts import COMMITS_KEPT, CommitHistory, GroupGrowth
+from .facts import COMMITS_KEPT, MINUTE_MS, CommitHistory, GroupGrowth
 from .lag import Directories
 from .log_times import LookUpResults, end_offset_of_epoch
-from .places import RecordPlace
 from .rows import GroupLag
+from .share_facts import RecordPlace
 
 HOUR_MS = 60 * MINUTE_MS
 SOON_SHARE = 7

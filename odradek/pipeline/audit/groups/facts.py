@@ -3,12 +3,12 @@
 Pure. Times are ms since 1970. Each `place` is that of the latest record about the group or offset.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...tables.group_messages import GroupKind
-from .places import RecordPlace
-from .share_facts import ShareTopics, StoredTopology
+from .share_facts import RecordPlace, ShareTopics, StoredTopology
 
 COMMITS_KEPT = 10
 """The number of latest commits that are kept for a group and partition: Burrow's default of `intervals`."""
@@ -111,3 +111,33 @@ class GroupFacts:
     share_topics: list[ShareTopics] = field(default_factory=list)
     topologies: list[StoredTopology] = field(default_factory=list)
     growth: list[GroupGrowth] = field(default_factory=list)
+
+
+RETENTION_CONFIG = "offsets.retention.minutes"
+DEFAULT_RETENTION_MINUTES = 10_080
+MINUTE_MS = 60_000
+
+
+def retention_ms(broker_configs: Mapping[str, str]) -> int:
+    """The retention (ms) of an empty group's offsets: from the dynamic broker configs, else Kafka's default.
+
+    server.properties is not in the log directory, so it is not read.
+    """
+    return int(broker_configs.get(RETENTION_CONFIG, DEFAULT_RETENTION_MINUTES)) * MINUTE_MS
+
+
+def expires_at(offset: CommitHistory, state: LatestGroup | None, retention: int) -> int | None:
+    """When a committed offset expires, ms since 1970; None while its group has members.
+
+    In Kafka the offsets of a group with members expire too if it no longer subscribes to the topic. The offsets topic
+    alone does not have subscriptions. Source: OffsetExpirationConditionImpl, offsetExpirationCondition; KIP-211.
+    """
+    if state is not None and state.members > 0:
+        return None
+    commit = offset.commits[-1]
+    if offset.expire_timestamp >= 0:
+        return offset.expire_timestamp
+    has_type = state is not None and state.kind is GroupKind.CLASSIC and bool(state.protocol_type)
+    if state is not None and has_type and state.state_timestamp >= 0:
+        return state.state_timestamp + retention
+    return commit.timestamp + retention

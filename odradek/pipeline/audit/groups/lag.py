@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.files.meta_properties import uuid_text
 
 from ...directories.cluster_metadata import DirectoryMetadata
@@ -17,12 +17,10 @@ from ...engine.engines import run_tasks
 from ...engine.job import Job
 from ..tasks import AuditTask, PartitionReport
 from .burrow import RECENT_MS, ConsumerCommit, Status, group_status, partition_status
-from .expiry import expires_at
-from .facts import CommitHistory, GroupFacts, LatestGroup
+from .facts import CommitHistory, GroupFacts, LatestGroup, expires_at
 from .log_times import CHUNK_BYTES, LogLookUps, LookUpResults, look_up
 from .rows import GroupLag
-from .share_facts import ShareStateFacts
-from .share_offsets import first_left
+from .share_facts import ShareStateFacts, first_left
 
 SIMPLE = "simple"
 

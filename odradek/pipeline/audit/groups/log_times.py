@@ -23,9 +23,8 @@ from odradek.storage.segment.time_index import TimeIndex
 
 from ...decode.damage import Damage
 from ...decode.segment_chunks import read_chunks
-from ...directories.file_access import PathFiles, is_gone, read_file
+from ...directories.file_access import PathFiles, attempts, is_gone, read_file
 from ...directories.log_directories import PartitionDirectory, partition_at
-from ...directories.restarts import attempts
 from ...directories.segment_files import SegmentFile
 
 CHUNK_BYTES = 64 << 10

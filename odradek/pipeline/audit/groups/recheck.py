@@ -10,16 +10,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT
 
 from ...decode.checked_headers import read_headers
 from ...decode.damage import Damage
 from ...directories.cluster_metadata import DirectoryMetadata
-from ...directories.file_access import is_gone
+from ...directories.file_access import MOST_RESTARTS, PAUSE_S, attempts, is_gone
 from ...directories.log_directories import PartitionDirectory, partition_at
 from ...directories.metadata_reader import read_cluster_metadata
-from ...directories.restarts import MOST_RESTARTS, PAUSE_S, attempts
 from ...directories.segment_files import indexed_positions
 from ...engine.engines import run_tasks
 from ...engine.job import Job

@@ -5,11 +5,10 @@ unknown types and versions are counted. Source: Kafka's GroupCoordinatorRecordSe
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from odradek.protocol.internal_records.coordinator_serde import CoordinatorRecordType
-from odradek.protocol.internal_records.legacy_offsets import offset_commit_value
+from odradek.protocol.internal_records.coordinator_serde import CoordinatorRecordType, offset_commit_value
 from odradek.protocol.messages.group_records import (
     GroupMetadataValue,
     OffsetCommitValue,
@@ -26,9 +25,39 @@ from ...tables.group_messages import GroupKind, GroupMessage, commit_key, group_
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
 from .facts import Commit, CommitHistory, GroupFacts, GroupGrowth, LatestGroup, PendingCommit
-from .named_topics import share_topics, streams_topology
-from .places import RecordPlace
 from .record_store import KeyRecords, RecordStore, RetainedRecord, records_wanted
+from .share_facts import RecordPlace, ShareTopic, ShareTopics, StoredTopology
+
+_Info = ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo
+
+
+def share_topics(
+    group: str, value: ShareGroupStatePartitionMetadataValue, place: RecordPlace, timestamp: int
+) -> ShareTopics:
+    """The topics of a share group by the progress of their state."""
+    deleting = [ShareTopic(topic.topic_name, bytes(topic.topic_id), ()) for topic in value.deleting_topics]
+    return ShareTopics(
+        group, place, timestamp, _with_ids(value.initialized_topics), _with_ids(value.initializing_topics), deleting
+    )
+
+
+def _with_ids(topics: Iterable[_Info]) -> list[ShareTopic]:
+    return [ShareTopic(topic.topic_name, bytes(topic.topic_id), tuple(topic.partitions)) for topic in topics]
+
+
+def streams_topology(group: str, value: StreamsGroupTopologyValue, place: RecordPlace) -> StoredTopology:
+    """The topics of a topology. A topic that a subtopology writes as its repartition topic is not a source."""
+    topology = StoredTopology(group, place)
+    for part in value.subtopologies:
+        repartition = [topic.name for topic in part.repartition_source_topics]
+        topology.sources.extend(part.source_topics)
+        topology.internal.extend([*repartition, *(topic.name for topic in part.state_changelog_topics)])
+        for together in part.copartition_groups:
+            names = [part.source_topics[index] for index in together.source_topics if index < len(part.source_topics)]
+            names += [repartition[index] for index in together.repartition_source_topics if index < len(repartition)]
+            topology.copartitioned.append(names)
+    return topology
+
 
 UNKNOWN_GROUP = ""
 """The group of records whose key can't be decoded."""

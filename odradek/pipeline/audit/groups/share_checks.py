@@ -6,17 +6,15 @@ Pure. Each check is a function that yields findings. catalogue_share_streams.py 
 from collections.abc import Iterator, Sequence
 
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC
 from odradek.storage.files.meta_properties import uuid_text
 
 from ...directories.cluster_metadata import DirectoryMetadata
 from ..findings import Finding
 from .checks import partition_of
-from .expiry import MINUTE_MS
+from .facts import MINUTE_MS
 from .lag import Directories
-from .places import RecordPlace
-from .share_facts import ShareStateFacts, ShareTopic, ShareTopics
-from .share_offsets import ARCHIVED
+from .share_facts import ARCHIVED, RecordPlace, ShareStateFacts, ShareTopic, ShareTopics
 from .shares import ShareBacklog, topic_of
 
 UNFINISHED_MS = 10 * MINUTE_MS

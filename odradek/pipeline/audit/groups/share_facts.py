@@ -3,14 +3,20 @@
 Pure. Times are ms since 1970. Each `place` is that of the latest record about the thing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from odradek.protocol.internal_records.share_batches import StateBatch
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey
 
-from .places import RecordPlace
+
+class RecordPlace(NamedTuple):
+    """The place of a record: file, position of its batch in bytes, offset."""
+
+    file: str
+    position: int
+    offset: int
 
 
 class ShareStateFacts(NamedTuple):
@@ -63,3 +69,30 @@ class StoredTopology:
     """The repartition and changelog topics, which the group's coordinator creates."""
     copartitioned: list[list[str]] = field(default_factory=list)
     """Lists of topics that need equal numbers of partitions."""
+
+
+AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED = 0, 2, 3, 4
+"""Stored delivery states. A record that a member holds is stored as it was before."""
+DONE = (ACKNOWLEDGED, ARCHIVED)
+
+
+def first_left(state: ShareStateFacts, log_start_offset: int) -> int:
+    """The first offset from the log start on that is neither acknowledged nor archived."""
+    offset = max(state.start_offset, log_start_offset)
+    for batch in state.batches:
+        if batch.first_offset > offset:
+            break
+        if batch.delivery_state in DONE:
+            offset = max(offset, batch.last_offset + 1)
+        elif batch.last_offset >= offset:
+            break
+    return offset
+
+
+def count_in(batches: Iterable[StateBatch], states: tuple[int, ...], first: int = 0, end: int = 1 << 63) -> int:
+    """The number of offsets from `first` on, before `end`, in one of the delivery states."""
+    return sum(
+        max(min(batch.last_offset + 1, end) - max(batch.first_offset, first), 0)
+        for batch in batches
+        if batch.delivery_state in states
+    )

@@ -22,8 +22,7 @@ from ...decode.records import DecodedRecords
 from ...tables.log_reading import CONTROL
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
-from .places import RecordPlace
-from .share_facts import ShareStateFacts
+from .share_facts import RecordPlace, ShareStateFacts
 
 MOST_UPDATES = 1_000
 """Kept updates are applied when there are so many. Kafka writes a snapshot after 500 by default."""

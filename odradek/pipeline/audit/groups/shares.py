@@ -6,7 +6,7 @@ Pure. Source: KIP-932; ``ShareGroupDescribe`` computes the same backlog from a s
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from odradek.protocol.names.topic_partition import TopicPartition
+from odradek.protocol.names.topics import TopicPartition
 from odradek.storage.files.meta_properties import uuid_text
 
 from ...tables.group_messages import GroupKind
@@ -14,8 +14,7 @@ from .burrow import Status
 from .lag import Directories
 from .log_times import LookUpResults
 from .rows import GroupLag
-from .share_facts import ShareStateFacts
-from .share_offsets import ACKNOWLEDGED, ARCHIVED, ARCHIVING, AVAILABLE, DONE, count_in, first_left
+from .share_facts import ACKNOWLEDGED, ARCHIVED, ARCHIVING, AVAILABLE, DONE, ShareStateFacts, count_in, first_left
 
 
 @dataclass(slots=True)

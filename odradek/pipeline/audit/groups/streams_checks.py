@@ -6,7 +6,7 @@ Pure. catalogue_share_streams.py describes the findings. Source: Kafka's Topolog
 
 from collections.abc import Iterator
 
-from odradek.protocol.names.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.names.topics import OFFSETS_TOPIC
 
 from ...directories.cluster_metadata import DirectoryMetadata
 from ..findings import Finding

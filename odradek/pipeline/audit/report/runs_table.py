@@ -3,8 +3,10 @@
     TABLE/run-<time>-<random>.parquet
 
 A file gets its name when it is complete, and is never changed, so that any number of audits may append to one table.
-Spark, pyarrow, pandas and DuckDB read the folder as one table. A Delta table gets a commit instead (runs_delta.py).
-Source: docs/audit.md.
+Spark, pyarrow, pandas and DuckDB read the folder as one table. A Delta table gets a commit instead, through
+delta-rs. Appends of several audits at once don't disturb each other: delta-rs tries a commit again that another one was
+ahead of. A run has its id as Delta's transaction id, so that a run that is appended twice is there once.
+Source: docs/audit.md; Delta's protocol (transaction identifiers).
 """
 
 import io
@@ -18,7 +20,33 @@ from ..check import Severity
 from ..result import AuditResult
 from ..run_identity import RunIdentity, is_in
 from ..state_file import replace_file
-from .runs_delta import append_to_delta, is_delta
+
+_MISSING = "deltalake is not installed; install odradek with the extra 'delta' (README.md, Install)"
+DELTA_LOG = "_delta_log"
+_VERSION = 1
+"""Delta's transactions have a number that rises; a run is one transaction."""
+
+
+def is_delta(table: Path) -> bool:
+    """Whether the folder is a Delta table. Raises OSError."""
+    return (table / DELTA_LOG).is_dir()
+
+
+def append_to_delta(table: Path, rows: Any, run: str) -> None:
+    """Appends the rows (an Arrow table) of a run; makes the table if there is none. Raises OSError."""
+    try:
+        import deltalake
+        from deltalake.exceptions import DeltaError
+    except ImportError as error:
+        raise OSError(_MISSING) from error
+    try:
+        if is_delta(table) and deltalake.DeltaTable(str(table)).transaction_version(run) is not None:
+            return
+        mark = deltalake.CommitProperties(app_transactions=[deltalake.Transaction(app_id=run, version=_VERSION)])
+        deltalake.write_deltalake(str(table), rows, mode="append", commit_properties=mark)
+    except (DeltaError, OSError) as error:
+        raise OSError(f"{table}: {error}") from error
+
 
 PARQUET, DELTA = RUNS_FORMATS = ("parquet", "delta")
 RUNS_SCHEMA = pa.schema(

@@ -14,7 +14,7 @@ from collections import defaultdict
 from functools import partial
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
-from odradek.broker.groups.consumer.memory import member_bytes
+from odradek.broker.groups.consumer.member import member_bytes
 from odradek.broker.groups.memory import names_bytes
 from odradek.broker.metadata.image.image import PartitionImage, TopicImage
 from odradek.protocol.apis.api_keys import ApiKey

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from odradek.broker.groups.streams.configured_topology import StatusCode, configure
-from odradek.broker.groups.streams.endpoints import endpoint_partitions
+from odradek.broker.groups.streams.heartbeat_response import endpoint_partitions
 from odradek.broker.groups.streams.member import StreamsEndpoint, StreamsGroupMember
 from odradek.broker.groups.streams.tasks import MemberTasks, by_subtopology
 from odradek.broker.groups.streams.topology import StreamsTopology

@@ -18,7 +18,7 @@ from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.metadata_records import TopicRecord
 from odradek.protocol.messages.quorum import FetchSnapshotRequest, FetchSnapshotResponse
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.names.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
+from odradek.protocol.names.topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.files import Files

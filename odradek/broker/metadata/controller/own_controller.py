@@ -1,6 +1,7 @@
-"""Reports failed and cordoned log directories to this broker's own controller, which writes metadata records.
+"""A broker's links to its own controller: reports of log directories, and producer ids from blocks that it reserves.
 
-Shell. Source: ClusterControlManager.
+Shell. Never does: writing records itself. Invariant: no id is assigned twice, even after a crash, because a block is
+in the metadata log before its first id is used. Source: ClusterControlManager, ProducerIdManager.
 """
 
 import logging
@@ -8,10 +9,11 @@ from collections.abc import Sequence
 
 from odradek.protocol.errors import KafkaError
 
-from ..publisher.controller_link import BrokerReports
+from ..publisher.controller_link import BrokerReports, ProducerIdSource
 from ..publisher.service import MetadataService
 from .controller import Controller
 from .directories import cordoned_records, offline_records
+from .registration import producer_id_block
 
 logger = logging.getLogger(__name__)
 
@@ -43,3 +45,21 @@ class OwnReports(BrokerReports):
             logger.error("could not write cordoned.log.dirs to the metadata: %s", error)
 
         metadata.record(lambda: cordoned_records(metadata.image, self._controller, directory_ids), now_ms, unwritten)
+
+
+class ProducerIds(ProducerIdSource):
+    """The producer ids of this broker."""
+
+    def __init__(self, metadata: MetadataService, controller: Controller) -> None:
+        self._metadata = metadata
+        self._controller = controller
+        self._block = iter(range(0))
+
+    def next_id(self, now_ms: int) -> int:
+        """A new producer id. Reserves a new block if the last one is used up. Raises KafkaError."""
+        for producer_id in self._block:
+            return producer_id
+        block, records = producer_id_block(self._metadata.image, self._controller)
+        self._metadata.commit(records, now_ms)
+        self._block = iter(block)
+        return next(self._block)

@@ -1,12 +1,13 @@
-"""The result of ``odradek verify`` as text.
+"""The result of ``odradek verify``, as text and as JSON.
 
-Pure.
+Pure. In JSON the names of the findings are those of :class:`.checker.Kind` in lower case.
 """
 
-from typing import NamedTuple
+import json
+from typing import Any, NamedTuple
 
+from ..latencies import Latencies, LatencySeries
 from .checker import Checker, RecordFate, VerifyFinding
-from .latency_series import LatencySeries
 
 FATE_TEXTS = {
     RecordFate.STORED: "acknowledged",
@@ -74,3 +75,44 @@ def report_lines(report: Report) -> list[str]:
         if finding.count > len(finding.examples) > 0:
             lines.append(f"  and {finding.count - len(finding.examples):,} more")
     return [*lines, verdict(report)]
+
+
+PERCENTILES = {"50th": 0.5, "95th": 0.95, "99th": 0.99, "99.9th": 0.999}
+
+
+def report_json(report: Report) -> str:
+    """The result as one JSON object. Latencies are in ms; null if no record was read."""
+    series = report.latencies
+    found = {
+        "ok": not report.findings,
+        "topic": report.topic,
+        "partitions": report.partitions,
+        "elapsedSeconds": round(report.elapsed_s, 3),
+        "records": report.counts,
+        "findings": [
+            {
+                "kind": finding.kind.name.lower(),
+                "meaning": finding.kind.value,
+                "count": finding.count,
+                "examples": list(finding.examples),
+            }
+            for finding in report.findings
+        ],
+        "latencyMs": latencies_as(series.all) if series.all.count else None,
+        "latencyMsOverTime": [
+            {"second": at * series.width_s, **latencies_as(latencies)}
+            for at, latencies in sorted(series.points.items())
+        ],
+    }
+    return json.dumps(found, indent=2)
+
+
+def latencies_as(latencies: Latencies) -> dict[str, Any]:
+    """Count, mean, percentiles and maximum."""
+    values = latencies.percentiles(*PERCENTILES.values())
+    return {
+        "count": latencies.count,
+        "mean": round(latencies.mean_ms, 3),
+        **dict(zip(PERCENTILES, values, strict=True)),
+        "max": round(latencies.max_ms, 3),
+    }
