@@ -55,7 +55,7 @@ CORES = [
     "protocol/codec/decode.py",
     "protocol/codec/encode.py",
     "protocol/codec/runtime.py",
-    "protocol/exchange/",
+    "protocol/exchange.py",
     "protocol/framing/frames.py",
     "protocol/framing/growing_buffer.py",
     "protocol/codec/header.py",

@@ -211,3 +211,7 @@ class ProtocolError(Exception):
 
     def __str__(self) -> str:
         return f"{self.what} ({self.where})" if self.where else self.what
+
+
+class UnknownRecordError(ProtocolError):
+    """A record type, or a version of a record type, that Kafka 4.4.0 does not have."""

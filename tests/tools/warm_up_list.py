@@ -46,7 +46,7 @@ AT_START = {
     "odradek.broker.server.first_topics": "the start creates topics",
     "odradek.broker.server.cluster_member": "a broker of a cluster",
     "odradek.broker.transactions.peers": "a broker of a cluster",
-    "odradek.broker.share_state.peers": "a broker of a cluster",
+    "odradek.broker.share_state.remote": "a broker of a cluster",
     "odradek.broker.security.authorization.standard_authorizer": "an authorizer is configured",
     "odradek.broker.security.authorization.guard": "an authorizer is configured",
     "odradek.broker.security.tls.metrics_tls": "the metrics have TLS",

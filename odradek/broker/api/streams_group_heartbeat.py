@@ -17,8 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from odradek.protocol.apis.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse
-from odradek.protocol.names.topics import INTERNAL_TOPICS, is_legal
-from odradek.protocol.names.topology_topics import topology_topics
+from odradek.protocol.names.topics import INTERNAL_TOPICS, is_legal, topology_topics
 from odradek.protocol.security.acl import AclOperation
 
 from ..dispatch.request import Reply, RequestContext, in_one_step

@@ -10,7 +10,7 @@ Types of consumer groups (3 to 8 and 16) are made in :mod:`.consumer.records`, t
 
 from collections.abc import Generator
 
-from odradek.protocol.errors import ProtocolError
+from odradek.protocol.errors import ProtocolError, UnknownRecordError
 from odradek.protocol.internal_records.coordinator_serde import (
     GROUP_RECORDS,
     CoordinatorRecordType,
@@ -19,7 +19,6 @@ from odradek.protocol.internal_records.coordinator_serde import (
     offset_commit_key,
     offset_commit_value,
 )
-from odradek.protocol.internal_records.errors import UnknownRecordError
 from odradek.protocol.messages.group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from odradek.protocol.errors import LoginRefusedError, ProtocolError
-from odradek.protocol.exchange.exchange import NoCommonVersionError
+from odradek.protocol.exchange import NoCommonVersionError
 from odradek.protocol.messages.structure import Message
 
 from ..timers.work import KindOfWork

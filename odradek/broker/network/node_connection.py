@@ -12,7 +12,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, cast
 
-from odradek.protocol.exchange.exchange import Exchange, ResponseLimits
+from odradek.protocol.exchange import Exchange, ResponseLimits
 from odradek.protocol.framing.frames import Frames
 
 from ..timers.work import KindOfWork

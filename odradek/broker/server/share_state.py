@@ -20,14 +20,14 @@ from ..replicas.partitions import Partitions
 from ..timers.timers import Timers
 
 with lazy_imports:
-    from ..share_state import config, partition_ends, peers, state_persister
+    from ..share_state import config, partition_ends, remote, state_persister
     from ..share_state import coordinator as share_state_coordinator
 
 if TYPE_CHECKING:
     from ..network.node_client import NodeSecurity
     from ..share_state.coordinator import ShareCoordinator
     from ..share_state.partition_ends import PartitionEnds
-    from ..share_state.peers import ShareStatePeers
+    from ..share_state.remote import ShareStatePeers
     from ..share_state.state_persister import StatePersister
 
 
@@ -111,7 +111,7 @@ class ShareStateParts:
     def _peers(self) -> "ShareStatePeers | None":
         if self._inter_broker is None:
             return None
-        return peers.ShareStatePeers(
+        return remote.ShareStatePeers(
             self._metadata.node_id,
             self._config.inter_broker_listener_name,
             self._config.get_int("request.timeout.ms"),

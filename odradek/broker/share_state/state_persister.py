@@ -37,7 +37,7 @@ from .persister import Done, ReadState, StateSummary
 from .remote import StateQuestion
 
 if TYPE_CHECKING:
-    from .peers import ShareStatePeers
+    from .remote import ShareStatePeers
 
 FIRST_PAUSE_MS = 50
 LONGEST_PAUSE_MS = 1_000

@@ -19,7 +19,7 @@ import click
 from odradek.protocol.common.command_options import arguments, flag, option, repeated, takes
 from odradek.protocol.common.wall_clock import clock_ms
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
-from odradek.protocol.exchange.exchange import Exchange, ResponseLimits
+from odradek.protocol.exchange import Exchange, ResponseLimits
 from odradek.protocol.framing.frames import Frames
 from odradek.protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from odradek.storage.check.command import run

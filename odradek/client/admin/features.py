@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from odradek.protocol.exchange.exchange import SOFTWARE_NAME, SOFTWARE_VERSION
+from odradek.protocol.exchange import SOFTWARE_NAME, SOFTWARE_VERSION
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from odradek.protocol.messages.quorum import UpdateFeaturesRequest, UpdateFeaturesResponse
 

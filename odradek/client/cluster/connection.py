@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from odradek.protocol.common.lazy_imports import lazy_imports
 from odradek.protocol.errors import LoginRefusedError
-from odradek.protocol.exchange.exchange import Exchange, NoCommonVersionError, ResponseLimits
+from odradek.protocol.exchange import Exchange, NoCommonVersionError, ResponseLimits
 from odradek.protocol.framing.frames import SIZE, Frames, describe_size
 from odradek.protocol.messages.structure import Message
 

@@ -15,8 +15,8 @@ from ..types import TopicPartition
 from .command_config import ConnectionOptions
 from .java_errors import java_error
 from .kafka_command import KafkaCommand
-from .partition_json import field, parse_json, partition_of, repeated
 from .running import CommandError, main, run, timeout_option
+from .topic_partitions import field, parse_json, partition_of, repeated
 
 with lazy_imports:
     import asyncio

@@ -17,8 +17,7 @@ from odradek.protocol.common.lazy_imports import lazy_imports
 from ..command_line import interruptible, path_on_disk, share, size, time_ms
 from ..directories.file_access import check_reachable, path_of
 from ..directories.log_directories import LogDirectoryError
-from ..engine.choice import AUTO
-from ..engine.engines import ENGINES, LOCAL, SPARK
+from ..engine.engines import AUTO, ENGINES, LOCAL, SPARK
 from ..engine.job import EngineError, writing
 
 with lazy_imports:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..directories.file_access import check_reachable, path_of
-from ..engine.choice import AUTO
-from ..engine.engines import ENGINES, SPARK
+from ..engine.engines import AUTO, ENGINES, SPARK
 from .findings import CHECKS
 from .job import audit_directories
 from .report.tables import tables_of

@@ -15,8 +15,7 @@ from odradek.storage.files.regular_files import fault_text
 
 from ..directories.background_reading import READING, read_in_background
 from ..directories.file_access import PathFiles
-from ..engine.choice import AUTO, EngineChoice, choose_engine
-from ..engine.engines import LOCAL, available_cores, run_tasks, started
+from ..engine.engines import AUTO, LOCAL, EngineChoice, available_cores, choose_engine, run_tasks, started
 from ..engine.job import Job
 from .assignment import confirmed
 from .findings import Finding

@@ -7,9 +7,9 @@ job needs none. Source: pool.py for processes, spark_tasks.py for the cluster.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 from odradek.protocol.common.lazy_imports import lazy_imports
 
@@ -89,3 +89,30 @@ def _here(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
         except Exception as error:
             raise task_error(job.task_name(index), error) from error
         yield index, result
+
+
+AUTO = "auto"
+MOST_BYTES_A_CORE = 64 << 30
+"""What one core reads in some minutes: up to this, more machines gain little."""
+
+
+class EngineChoice(NamedTuple):
+    """The engine, and a sentence that says why it was chosen."""
+
+    engine: str
+    reason: str
+
+
+def choose_engine(work: int, cores: int, missing: Callable[[], str]) -> EngineChoice:
+    """Chooses for `work` bytes on a machine with `cores`. `missing`: what Spark lacks here; "" if it can start.
+
+    Spark on the same machine is slower than local processes: it gains where a cluster has more cores and disks.
+    """
+    most = MOST_BYTES_A_CORE * cores
+    sizes = f"{work / (1 << 30):.1f} GiB to read, {most >> 30} GiB are the limit for {cores} cores"
+    if work <= most:
+        return EngineChoice(LOCAL, f"--engine auto chose local: {sizes}")
+    lack = missing()
+    if lack:
+        return EngineChoice(LOCAL, f"--engine auto chose local although there are {sizes}: {lack}")
+    return EngineChoice(SPARK, f"--engine auto chose spark: {sizes}")

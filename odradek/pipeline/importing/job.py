@@ -39,9 +39,8 @@ from .batches import FIRST_LEADER_EPOCH, empty_batch, encode_rows
 from .input_rows import USUAL_SIZES, ImportSizes
 from .inputs import ImportRefusedError, InputPart, input_parts
 from .partition_files import PartitionFiles, WrittenPartition
-from .restored_rows import by_epoch, committed_rows, epochs_from
 from .spill import NOTHING_IMPORTED, SpilledRows, SpillTask, read_spilled, spill
-from .state import ExportedState, RestoredPartition
+from .state import ExportedState, RestoredPartition, by_epoch, committed_rows, epochs_from
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 MOST_PARTITIONS = 100_000

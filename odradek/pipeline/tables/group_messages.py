@@ -7,14 +7,13 @@ result has a `fault`. Source: Kafka's CoordinatorRecordType, GroupCoordinatorRec
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from odradek.protocol.errors import ProtocolError
+from odradek.protocol.errors import ProtocolError, UnknownRecordError
 from odradek.protocol.internal_records.coordinator_serde import (
     GROUP_RECORDS,
     PREFIX_BYTES,
     CoordinatorRecordType,
     offset_commit_key,
 )
-from odradek.protocol.internal_records.errors import UnknownRecordError
 from odradek.protocol.records.record import Record
 
 OFFSET_COMMIT_TYPES = (CoordinatorRecordType.LEGACY_OFFSET_COMMIT, CoordinatorRecordType.OFFSET_COMMIT)

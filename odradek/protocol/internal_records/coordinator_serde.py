@@ -15,11 +15,10 @@ from struct import Struct
 from typing import Final
 
 from ..codec import decode, encode
-from ..errors import ProtocolError
+from ..errors import ProtocolError, UnknownRecordError
 from ..messages import FAMILIES, message_class
 from ..messages.group_records import LegacyOffsetCommitKey, LegacyOffsetCommitValue, OffsetCommitKey, OffsetCommitValue
 from ..messages.structure import Message
-from .errors import UnknownRecordError
 
 KEY_VERSION: Final = 0
 """The version of every key message."""

@@ -16,10 +16,9 @@ from typing import Final, NamedTuple
 
 from ..codec import decode, encode
 from ..codec.runtime import read_unsigned_varint, unsigned_varint
-from ..errors import ProtocolError
+from ..errors import ProtocolError, UnknownRecordError
 from ..messages import FAMILIES, message_class
 from ..messages.structure import Message
-from .errors import UnknownRecordError
 
 FRAME_VERSION: Final = 1
 _MAX_INT16 = 0x7FFF

@@ -1,8 +1,12 @@
 """The names of topics: internal ones, the rules for all. Pure. Source: ``org.apache.kafka.common.internals.Topic``."""
 
 import re
+from typing import TYPE_CHECKING
 
 from ..errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from ..messages.streams_groups import StreamsGroupDescribeResponse, StreamsGroupHeartbeatRequest
 
 MAX_NAME_LENGTH = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
@@ -65,3 +69,19 @@ def is_internal(topic: str) -> bool:
 
 TopicPartition = tuple[str, int]
 """Topic name and partition index."""
+
+
+def topology_topics(
+    topology: "StreamsGroupHeartbeatRequest.Topology | StreamsGroupDescribeResponse.Topology",
+) -> list[str]:
+    """Returns the names of all source, repartition and changelog topics, each once, in the order of the topology."""
+    found: dict[str, None] = {}
+    for each in topology.subtopologies or ():
+        for names in (
+            each.source_topics,
+            each.repartition_sink_topics,
+            [topic.name for topic in each.repartition_source_topics],
+            [topic.name for topic in each.state_changelog_topics],
+        ):
+            found.update(dict.fromkeys(names))
+    return list(found)

@@ -36,8 +36,7 @@ from ..producers.producer_state import ProducerStateManager
 from ..segment.offset_index import MAX_RELATIVE_OFFSET
 from ..segment.recovery import resume_recovery
 from ..segment.segment import Segment
-from .epoch_repair import complete_epochs, epochs_fit
-from .leader_epochs import LeaderEpochs
+from .leader_epochs import LeaderEpochs, complete_epochs, epochs_fit
 from .log_config import LogConfig
 from .log_segments import LogSegments
 from .producer_replay import apply_to_producers, rebuild_producers

@@ -9,9 +9,8 @@ import pytest
 from odradek.broker.metadata.image.image import BrokerRegistration, Endpoint, MetadataImage
 from odradek.broker.network.node_client import PLAINTEXT
 from odradek.broker.share_state.operations import InitializeOperation, Operation, ReadOperation, StateOutcome
-from odradek.broker.share_state.peers import ShareStatePeers
 from odradek.broker.share_state.persister import ReadState
-from odradek.broker.share_state.remote import StateQuestion
+from odradek.broker.share_state.remote import ShareStatePeers, StateQuestion
 from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.internal_records.share_partition_key import SharePartitionKey

@@ -20,9 +20,8 @@ from odradek.broker.share_state.operations import (
     WriteOperation,
     refused,
 )
-from odradek.broker.share_state.peers import ShareStatePeers
 from odradek.broker.share_state.persister import Persister, ReadState, StateSummary
-from odradek.broker.share_state.remote import StateQuestion
+from odradek.broker.share_state.remote import ShareStatePeers, StateQuestion
 from odradek.broker.share_state.state_persister import FIRST_PAUSE_MS, RETRIABLE, StatePersister
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_records.share_batches import StateBatch

@@ -21,7 +21,7 @@ from odradek.client.group.classic_protocol import (
 )
 from odradek.client.types import ConsumerRecord, TopicPartition
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.exchange.exchange import SOFTWARE_VERSION
+from odradek.protocol.exchange import SOFTWARE_VERSION
 
 KEYS = {"parse.key": "true", "key.separator": ":"}
 HEADERS = {"parse.headers": "true"}

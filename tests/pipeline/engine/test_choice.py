@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.engine.choice import AUTO, MOST_BYTES_A_CORE, choose_engine
-from odradek.pipeline.engine.engines import LOCAL, SPARK
+from odradek.pipeline.engine.engines import AUTO, LOCAL, MOST_BYTES_A_CORE, SPARK, choose_engine
 from odradek.pipeline.engine.spark_tasks import missing_for_spark
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
 

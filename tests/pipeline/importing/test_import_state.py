@@ -17,9 +17,8 @@ from odradek.pipeline.directories.state_tables import (
 from odradek.pipeline.export.command import export
 from odradek.pipeline.importing.command import import_topics
 from odradek.pipeline.importing.partition_files import WrittenPartition
-from odradek.pipeline.importing.restored_rows import by_epoch, committed_rows, epochs_from
 from odradek.pipeline.importing.row_buffers import ROW_SCHEMA
-from odradek.pipeline.importing.state import RestoredPartition, read_state
+from odradek.pipeline.importing.state import RestoredPartition, by_epoch, committed_rows, epochs_from, read_state
 from odradek.storage.files.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
     read_epoch_checkpoint,

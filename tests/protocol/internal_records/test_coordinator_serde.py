@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from odradek.protocol.errors import ProtocolError
+from odradek.protocol.errors import ProtocolError, UnknownRecordError
 from odradek.protocol.internal_records.coordinator_serde import (
     GROUP_RECORDS,
     SHARE_RECORDS,
@@ -18,7 +18,6 @@ from odradek.protocol.internal_records.coordinator_serde import (
     offset_commit_value,
     record_type_of,
 )
-from odradek.protocol.internal_records.errors import UnknownRecordError
 from odradek.protocol.messages.group_records import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,

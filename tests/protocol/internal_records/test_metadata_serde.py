@@ -7,8 +7,7 @@ import pytest
 
 from odradek.protocol.codec import encode
 from odradek.protocol.codec.runtime import unsigned_varint
-from odradek.protocol.errors import ProtocolError
-from odradek.protocol.internal_records.errors import UnknownRecordError
+from odradek.protocol.errors import ProtocolError, UnknownRecordError
 from odradek.protocol.internal_records.metadata_serde import (
     METADATA_RECORDS,
     REMOTE_LOG_RECORDS,

@@ -9,8 +9,7 @@ from typing import Any
 from odradek.protocol.common.steps import Steps
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.transactions import AddPartitionsToTxnResponse
-from odradek.protocol.names.topics import INTERNAL_TOPICS, is_legal
-from odradek.protocol.names.topology_topics import topology_topics
+from odradek.protocol.names.topics import INTERNAL_TOPICS, is_legal, topology_topics
 from odradek.protocol.security.acl import AclOperation, AclResourceType
 
 from ...dispatch.request import Denial

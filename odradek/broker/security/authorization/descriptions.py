@@ -13,7 +13,7 @@ from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.protocol.messages.share_groups import DescribeShareGroupOffsetsResponse, ShareGroupDescribeResponse
 from odradek.protocol.messages.streams_groups import StreamsGroupDescribeResponse
 from odradek.protocol.messages.structure import ZERO_UUID
-from odradek.protocol.names.topology_topics import topology_topics
+from odradek.protocol.names.topics import topology_topics
 from odradek.protocol.security.acl import CLUSTER_NAME, AclOperation, AclResourceType
 
 from .authorized_operations import CLUSTER_OPERATIONS, GROUP_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS

@@ -19,9 +19,8 @@ from odradek.protocol.security.tls_context import ServerTls
 
 from ...network.turns import SharedTurns
 from ...timers.work import KindOfWork
-from .engine import EmptyRecordsError, TlsEngine
+from .engine import PIECE_BYTES, EmptyRecordsError, TlsEngine
 from .handshakes import HandshakeQueue
-from .records import PIECE_BYTES
 
 TLS = KindOfWork("tls-connection", "continues to read a TLS connection")
 

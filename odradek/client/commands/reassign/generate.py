@@ -14,8 +14,8 @@ import click
 from odradek.protocol.common.lazy_imports import lazy_imports
 
 from ...types import TopicPartition
-from ..partition_json import field, parse_json
 from ..running import CommandError
+from ..topic_partitions import field, parse_json
 from .moves import known_log_dirs
 from .plan import Replica, plan_text
 

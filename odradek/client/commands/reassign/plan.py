@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...types import TopicPartition
-from ..partition_json import field, parse_json, partition_of, repeated
 from ..running import CommandError
+from ..topic_partitions import field, parse_json, partition_of, repeated
 
 ANY_LOG_DIR = "any"
 

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from odradek.broker.security.tls.records import PIECE_BYTES, PIECE_RECORDS, RecordPieces
+from odradek.broker.security.tls.engine import PIECE_BYTES, PIECE_RECORDS, RecordPieces
 
 SEEDS = range(20)
 

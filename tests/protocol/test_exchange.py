@@ -12,7 +12,7 @@ from odradek.protocol.apis.api_keys import ApiKey, api
 from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import decode_request_header, encode_response_parts
 from odradek.protocol.errors import ErrorCode, LoginRefusedError, ProtocolError
-from odradek.protocol.exchange.exchange import Exchange, NoCommonVersionError, ResponseLimits
+from odradek.protocol.exchange import Exchange, NoCommonVersionError, ResponseLimits
 from odradek.protocol.framing.frames import FrameReader, Frames
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest

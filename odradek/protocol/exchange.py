@@ -21,21 +21,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek import __version__
 
-from ..apis.api_keys import api
-from ..codec import decode
-from ..codec.header import CORRELATION_ID_BYTES, encode_request, response_body_position
-from ..common.lazy_imports import lazy_imports
-from ..errors import ErrorCode, LoginRefusedError, ProtocolError
-from ..framing.frames import FrameReader, Frames
-from ..messages.metadata import ApiVersionsRequest, ApiVersionsResponse
-from ..messages.structure import Message
-from ..records.buffers import Buffer
+from .apis.api_keys import api
+from .codec import decode
+from .codec.header import CORRELATION_ID_BYTES, encode_request, response_body_position
+from .common.lazy_imports import lazy_imports
+from .errors import ErrorCode, LoginRefusedError, ProtocolError
+from .framing.frames import FrameReader, Frames
+from .messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+from .messages.structure import Message
+from .records.buffers import Buffer
 
 with lazy_imports:
-    from ..security import login_exchange
+    from .security import login_exchange
 
 if TYPE_CHECKING:
-    from ..security.login_mechanisms import ClientLogin
+    from .security.login_mechanisms import ClientLogin
 
 SOFTWARE_NAME, SOFTWARE_VERSION = "odradek", __version__
 _UNSUPPORTED = int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2, "big")
