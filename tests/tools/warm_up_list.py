@@ -49,7 +49,7 @@ AT_START = {
     "odradek.broker.share_state.remote": "a broker of a cluster",
     "odradek.broker.security.authorization.standard_authorizer": "an authorizer is configured",
     "odradek.broker.security.authorization.guard": "an authorizer is configured",
-    "odradek.broker.security.tls.metrics_tls": "the metrics have TLS",
+    "odradek.broker.security.tls.http_tls": "the metrics have TLS",
     "odradek.protocol.security.tls_context": "the metrics have TLS",
     "odradek.broker.security.tls.listener": "a listener has TLS",
     "odradek.broker.security.tls.listeners": "a listener has TLS",

@@ -44,10 +44,10 @@ from .broker import Broker
 from .client_limits import ClientLimits
 
 with lazy_imports:
-    from ..security.tls import metrics_tls
+    from ..security.tls import http_tls
 
 if TYPE_CHECKING:
-    from ..security.tls.metrics_tls import MetricsTls
+    from ..security.tls.http_tls import HttpTls
 
 LISTENER_KEY = "odradek.metrics.listener"
 
@@ -68,7 +68,7 @@ class BrokerMetrics:
         """Counts requests, and measures their times."""
         self.port: int | None = None
         """The TCP port of the endpoint, once it listens."""
-        self.tls: MetricsTls | None = None
+        self.tls: HttpTls | None = None
         """The TLS of the endpoint; None without ``odradek.metrics.ssl.enable``."""
         self._endpoint: MetricsEndpoint | None = None
         self._of_loop = LoopDelay(), LoopLoad()
@@ -94,7 +94,7 @@ class BrokerMetrics:
             measure.start(asyncio.get_running_loop())
         self._warnings.start()
         if self._config.get_boolean("odradek.metrics.ssl.enable"):
-            self.tls = metrics_tls.MetricsTls(self._config)
+            self.tls = http_tls.HttpTls(self._config.originals, "metrics", "odradek.metrics.ssl.enable: ")
         over_tls = None if self.tls is None else self.tls.streams.over_tls
         credentials = self._config.get_string("odradek.metrics.credentials")
         directories = broker.log_dirs.online

@@ -18,6 +18,7 @@ from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.listeners import Listener
 from odradek.broker.http.hosts import in_url
 from odradek.broker.network.listening import BindError, bind
+from odradek.broker.security.tls.http_tls import HttpTls
 from odradek.client.commands.running import CommandError
 from odradek.client.errors import ConfigurationError
 from odradek.client.security.secured import secured_of
@@ -26,14 +27,15 @@ from odradek.protocol.java.properties import decode_properties, parse_properties
 from ..context import ClientSettings, Context
 from .broker_line import BrokerLine, SessionInsights
 from .console_server import ConsoleServer, ConsoleSettings
-from .listener_tls import ListenerTls
 from .login import KAFKA, TOKEN, ConsoleAccess
 
+CHECK_S = 10.0
+"""The seconds between two checks of the files of the key stores."""
 YIELDS = 10
 """How much the process gives way to others, its broker above all, if processors are short (``nice``)."""
 
 
-async def serve(settings: ConsoleSettings, host: str, port: int, tls: ListenerTls | None) -> int:
+async def serve(settings: ConsoleSettings, host: str, port: int, tls: HttpTls | None) -> int:
     """Serves until SIGTERM or Ctrl-C, after it has printed the page's address. Raises CommandError."""
     try:
         bound = bind(Listener("CONSOLE", "PLAINTEXT", host, port))
@@ -63,7 +65,7 @@ async def serve_for_broker(descriptor: int) -> int:
     settings = await line.open(descriptor)
     logging.basicConfig(level=logging.INFO, handlers=[line], force=True)
     tls_texts: Any = settings["tls"]
-    tls = None if tls_texts is None else ListenerTls(tls_texts)
+    tls = None if tls_texts is None else HttpTls(tls_texts, "console")
     server = ConsoleServer(_settings_of_broker(settings, line, tls))
     descriptors: Any = settings["sockets"]
     await server.start([socket.socket(fileno=number) for number in descriptors])
@@ -78,9 +80,15 @@ async def serve_for_broker(descriptor: int) -> int:
     return 0
 
 
-async def _until(stopped: asyncio.Event, server: ConsoleServer, tls: ListenerTls | None) -> None:
+async def _keep_current(tls: HttpTls) -> None:
+    while True:
+        await asyncio.sleep(CHECK_S)
+        await tls.look_at_files()
+
+
+async def _until(stopped: asyncio.Event, server: ConsoleServer, tls: HttpTls | None) -> None:
     """Serves until the event, and stops the server."""
-    looking: Sequence[asyncio.Future[None]] = () if tls is None else (asyncio.ensure_future(tls.keep_current()),)
+    looking: Sequence[asyncio.Future[None]] = () if tls is None else (asyncio.ensure_future(_keep_current(tls)),)
     try:
         await stopped.wait()
     finally:
@@ -90,7 +98,7 @@ async def _until(stopped: asyncio.Event, server: ConsoleServer, tls: ListenerTls
         await server.stop()
 
 
-def _settings_of_broker(settings: dict[str, Any], line: BrokerLine, tls: ListenerTls | None) -> ConsoleSettings:
+def _settings_of_broker(settings: dict[str, Any], line: BrokerLine, tls: HttpTls | None) -> ConsoleSettings:
     """The settings from the broker's first line. Raises CommandError."""
 
     def insights_of(context: Context) -> SessionInsights:
@@ -120,11 +128,11 @@ def _settings_of_broker(settings: dict[str, Any], line: BrokerLine, tls: Listene
     )
 
 
-def tls_of_file(path: str) -> ListenerTls:
+def tls_of_file(path: str) -> HttpTls:
     """The TLS of a listener from a properties file. Raises CommandError."""
     try:
         with open(path, "rb") as file:
             entries = parse_properties(decode_properties(file.read()))
-        return ListenerTls({entry.key: entry.value for entry in entries})
+        return HttpTls({entry.key: entry.value for entry in entries}, "console")
     except (OSError, ValueError, ConfigError) as error:
         raise CommandError(f"{path}: {error}") from None

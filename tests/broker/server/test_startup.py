@@ -49,7 +49,7 @@ NEVER_AT_START = (
     "odradek.broker.security.tls.transport",
     "odradek.broker.quotas.client_quotas",
     "odradek.broker.quotas.connection_rates",
-    "odradek.broker.security.tls.metrics_tls",
+    "odradek.broker.security.tls.http_tls",
     "odradek.broker.security.authentication.sasl_listener",
     "odradek.broker.security.tls.listeners",
     "odradek.protocol.security.jaas",

@@ -45,8 +45,6 @@ from .group import ConsumerGroup
 from .heartbeat import reconcile
 from .member import ClassicMemberMetadata, ConsumerGroupMember, MemberState
 from .membership import (
-    existing_member,
-    existing_static_member,
     refuse_without_memory,
     refuse_without_room,
     subscribe_static_member,
@@ -107,7 +105,7 @@ def _member_of(group: ConsumerGroup, joining: PendingJoin, member_id: str, is_un
         return group.members.get(member_id) or ConsumerGroupMember(member_id)
     if is_unknown:
         return subscribe_static_member(group, member_id, instance_id, True, joining.effects.records)
-    return existing_static_member(group, member_id, instance_id)
+    return group.existing_static_member(member_id, instance_id)
 
 
 def _step(
@@ -237,10 +235,7 @@ def _classic_member(
     group: ConsumerGroup, member_id: str, instance_id: str | None, generation_id: int
 ) -> tuple[ConsumerGroupMember, ClassicMemberMetadata]:
     """Returns a member of the classic protocol. Raises KafkaError for an unknown member, or for another generation."""
-    if instance_id is None:
-        member = existing_member(group, member_id)
-    else:
-        member = existing_static_member(group, member_id, instance_id)
+    member = group.sender(member_id, instance_id)
     if member.classic is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} does not use the classic protocol.")
     if member.member_epoch != generation_id:
@@ -277,9 +272,9 @@ def leave(
 
 def _identified(group: ConsumerGroup, identity: LeaveGroupRequest.MemberIdentity) -> ConsumerGroupMember:
     if identity.group_instance_id is None:
-        return existing_member(group, identity.member_id)
+        return group.existing_member(identity.member_id)
     member = group.static_member(identity.group_instance_id)
     # An administrator does not know the member's id.
     if member is not None and not identity.member_id:
         return member
-    return existing_static_member(group, identity.member_id, identity.group_instance_id)
+    return group.existing_static_member(identity.member_id, identity.group_instance_id)

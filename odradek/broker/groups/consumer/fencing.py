@@ -23,7 +23,6 @@ from ..modern.epochs import NEVER_ASSIGNED, next_epoch
 from ..modern.metadata_hash import group_hash
 from .group import ConsumerGroup
 from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, NO_PARTITIONS, ConsumerGroupMember
-from .membership import existing_member, existing_static_member
 from .migration import downgrade, may_downgrade_without
 from .records import current_record, epoch_record, member_tombstones, regex_tombstone, target_epoch_record
 from .registry import GroupRegistry
@@ -35,13 +34,10 @@ def leave(groups: GroupRegistry, request: ConsumerGroupHeartbeatRequest, effects
     """Handles the heartbeat of a member that leaves (epoch -1), or of a static member that leaves for a time (-2).
     Raises KafkaError."""
     group = existing_group(groups, request.group_id)
-    if request.instance_id is None:
-        member = existing_member(group, request.member_id)
-    else:
-        member = existing_static_member(group, request.member_id, request.instance_id)
-        if request.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
-            _leave_static_member(group, member, effects)
-            return
+    member = group.sender(request.member_id, request.instance_id)
+    if request.instance_id is not None and request.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
+        _leave_static_member(group, member, effects)
+        return
     logger.info("group %r: member %r leaves", group.group_id, member.member_id)
     effects.response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
     fence(groups, group, [member], effects)

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from odradek.protocol.errors import ErrorCode, KafkaError
-
-from ..memory import GroupMemory, MemberAccount, names_bytes
+from ..memory import GroupMemory, names_bytes
 from ..modern.assignment import NO_ASSIGNMENT, Assignment, TopicId
-from ..modern.epochs import INITIAL_EPOCH, NO_EPOCH, REFRESH_NOW
+from ..modern.epochs import NO_EPOCH
+from ..modern.group import StaticGroup
 from .member import ConsumerGroupMember, MemberState, PartitionEpochs, member_bytes
 
 
@@ -47,41 +46,26 @@ class ResolvedRegularExpression(NamedTuple):
 TopicCounts = dict[str, SubscriptionCount]
 
 
-class ConsumerGroup(MemberAccount):
+class ConsumerGroup(StaticGroup[ConsumerGroupMember, Assignment]):
     """One group. ``subscribed_topics``: topic name -> number of its subscribers. ``partition_epochs``: topic id ->
     partition -> member epoch of its owner. ``server_assignors``, ``classic_protocols`` and ``subscribed_regexes`` count
     the members that have each."""
 
     __slots__ = (
-        "assignment_epoch",
-        "assignment_timestamp_ms",
         "classic_members",
         "classic_protocols",
-        "group_epoch",
         "has_subscription_metadata",
-        "members",
-        "metadata_hash",
         "partition_epochs",
-        "refresh_deadline",
         "rejoin_timeouts",
         "resolved",
         "server_assignors",
-        "static_members",
         "subscribed_regexes",
         "subscribed_topics",
-        "target_assignment",
     )
 
     def __init__(self, group_id: str, memory: GroupMemory) -> None:
         """``memory`` counts the bytes of the members of this group and of others."""
         super().__init__(group_id, memory)
-        self.group_epoch = INITIAL_EPOCH
-        self.metadata_hash = 0
-        self.assignment_epoch = INITIAL_EPOCH
-        self.assignment_timestamp_ms = 0
-        self.members: dict[str, ConsumerGroupMember] = {}
-        self.static_members: dict[str, str] = {}
-        self.target_assignment: dict[str, Assignment] = {}
         self.resolved: dict[str, ResolvedRegularExpression] = {}
         self.subscribed_topics: TopicCounts = {}
         self.subscribed_regexes: dict[str, int] = {}
@@ -91,12 +75,8 @@ class ConsumerGroup(MemberAccount):
         self.partition_epochs: dict[TopicId, dict[int, int]] = {}
         self.has_subscription_metadata = False
         """Whether the log has a record of Kafka before 4.1 that must be removed."""
-        self.refresh_deadline = REFRESH_NOW
         self.rejoin_timeouts: set[str] = set()
         """Members of the classic protocol that must join again within the rebalance timeout."""
-
-    def __repr__(self) -> str:
-        return f"ConsumerGroup({self.group_id!r}, {self.state}, epoch {self.group_epoch}, {len(self.members)} members)"
 
     # --- queries
 
@@ -116,22 +96,6 @@ class ConsumerGroup(MemberAccount):
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether a member reads the topic."""
         return topic in self.subscribed_topics
-
-    def static_member(self, instance_id: str | None) -> ConsumerGroupMember | None:
-        """Returns the member with a group.instance.id, or None. Raises KafkaError UNKNOWN_MEMBER_ID if that member has
-        left.
-
-        The latter happens, as in Kafka, if a member joins again with another instance id and then leaves: the old
-        instance id stays mapped to it.
-        """
-        member_id = None if instance_id is None else self.static_members.get(instance_id)
-        if member_id is None:
-            return None
-        member = self.members.get(member_id)
-        if member is None:
-            message = f"Member {member_id} is not a member of group {self.group_id}."
-            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, message)
-        return member
 
     def target_of(self, member_id: str, instance_id: str | None) -> Mapping[TopicId, frozenset[int]]:
         """Returns the target assignment of a member. A member with an instance id gets that of the member which has the
@@ -153,10 +117,6 @@ class ConsumerGroup(MemberAccount):
             for topic_id, partitions in self.target_assignment.get(member.member_id, NO_ASSIGNMENT).items()
             for partition in partitions
         )
-
-    def must_refresh(self, now_ms: int) -> bool:
-        """Whether the subscribed topics must be checked again."""
-        return self.refresh_deadline.is_over(self.group_epoch, now_ms)
 
     def supports_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
         """Whether a member that joins by the classic protocol has a protocol in common with the others."""
@@ -192,12 +152,7 @@ class ConsumerGroup(MemberAccount):
 
     def snapshot(self) -> dict[str, object]:
         """Returns the state that a restart restores, as values that can be compared."""
-        return {
-            "epochs": (self.group_epoch, self.metadata_hash, self.assignment_epoch, self.assignment_timestamp_ms),
-            "members": dict(self.members),
-            "targets": dict(self.target_assignment),
-            "resolved": dict(self.resolved),
-        }
+        return super().snapshot() | {"resolved": dict(self.resolved)}
 
     # --- subscriptions after a change
 

@@ -27,8 +27,6 @@ from .group import ConsumerGroup
 from .member import ConsumerGroupMember, MemberState, PartitionEpochs
 from .membership import (
     check_epoch,
-    existing_member,
-    existing_static_member,
     refuse_without_memory,
     refuse_without_room,
     subscribe_static_member,
@@ -143,11 +141,11 @@ def _member_of(
     if request.instance_id is not None:
         if joins:
             return subscribe_static_member(group, member_id, request.instance_id, False, records)
-        member = existing_static_member(group, member_id, request.instance_id)
+        member = group.existing_static_member(member_id, request.instance_id)
     elif joins:
         return group.members.get(member_id) or ConsumerGroupMember(member_id)
     else:
-        member = existing_member(group, member_id)
+        member = group.existing_member(member_id)
     check_epoch(member, request.member_epoch, owned)
     return member
 

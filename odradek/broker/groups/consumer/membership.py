@@ -46,28 +46,6 @@ def refuse_without_memory(groups: GroupRegistry, group: ConsumerGroup, updated: 
     refuse_growth(groups, group, updated.client_id, growth)
 
 
-def existing_member(group: ConsumerGroup, member_id: str) -> ConsumerGroupMember:
-    """The member of that id. Raises KafkaError UNKNOWN_MEMBER_ID."""
-    member = group.members.get(member_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
-    return member
-
-
-def existing_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerGroupMember:
-    """Returns the member with that instance id. Raises KafkaError UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID if it has
-    another member id."""
-    member = group.static_member(instance_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    if member.member_id != member_id:
-        raise KafkaError(
-            ErrorCode.FENCED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}.",
-        )
-    return member
-
-
 def check_epoch(member: ConsumerGroupMember, epoch: int, owned: OwnedPartitions | None) -> None:
     """Raises KafkaError FENCED_MEMBER_EPOCH if a heartbeat has a wrong member epoch.
 

@@ -12,7 +12,6 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from ..modern.assignment import TopicId
 from .group import ConsumerGroup
 from .member import ConsumerGroupMember
-from .membership import existing_member
 
 MEMBER_EPOCHS_SINCE = 9
 """The first version of OffsetCommit that members of the consumer protocol may use: older ones lack STALE_MEMBER_EPOCH.
@@ -32,7 +31,7 @@ def validate_commit(
     if member_epoch < 0 and not group.members:
         # An administrator, or a consumer without a group.
         return None
-    member = existing_member(group, member_id)
+    member = group.existing_member(member_id)
     if member.classic is None and api_version < MEMBER_EPOCHS_SINCE:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     return _by_epoch(member, member_epoch, _epoch_error(member))
@@ -44,7 +43,7 @@ def validate_transactional_commit(
     """Checks like :func:`validate_commit`, for TxnOffsetCommit. Its clients may send no member id."""
     if member_epoch < 0 and (not group.members or (not member_id and instance_id is None)):
         return None
-    member = existing_member(group, member_id)
+    member = group.existing_member(member_id)
     knows_epochs = api_version >= TRANSACTIONAL_MEMBER_EPOCHS_SINCE
     return _by_epoch(member, member_epoch, _epoch_error(member) if knows_epochs else ErrorCode.ILLEGAL_GENERATION)
 
@@ -68,7 +67,7 @@ def validate_fetch(group: ConsumerGroup, member_id: str | None, member_epoch: in
     if member_id is None:
         # An epoch without a member: Kafka's handler fails.
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-    member = existing_member(group, member_id)
+    member = group.existing_member(member_id)
     if member_epoch != member.member_epoch:
         raise KafkaError(_epoch_error(member))
 

@@ -12,9 +12,9 @@ from typing import NamedTuple, Protocol
 
 from odradek.protocol.common.steps import Steps
 
-from ..memory import GroupMemory, MemberAccount
+from ..memory import GroupMemory
 from ..modern.assignment import Assignment, TopicId
-from ..modern.epochs import INITIAL_EPOCH, REFRESH_NOW
+from ..modern.group import ModernGroup
 from ..modern.groups import ModernGroups
 from ..records import CoordinatorRecord
 from .member import ShareGroupMember, member_bytes
@@ -63,43 +63,26 @@ class ShareAssignmentComputation:
         self.steps: Steps[list[CoordinatorRecord]] | None = None
 
 
-class ShareGroup(MemberAccount):
+class ShareGroup(ModernGroup[ShareGroupMember, Assignment]):
     """One group. ``subscribed_topics``: topic name -> the number of members that subscribe to it."""
 
     __slots__ = (
-        "assignment_epoch",
-        "assignment_timestamp_ms",
         "calm",
         "deletions",
-        "group_epoch",
-        "members",
-        "metadata_hash",
-        "refresh_deadline",
         "state_topics",
         "subscribed_topics",
-        "target_assignment",
     )
 
     def __init__(self, group_id: str, memory: GroupMemory) -> None:
         """``memory`` counts the bytes of the members of this group and of others."""
         super().__init__(group_id, memory)
-        self.group_epoch = INITIAL_EPOCH
-        self.metadata_hash = 0
-        self.assignment_epoch = INITIAL_EPOCH
-        self.assignment_timestamp_ms = 0
-        self.members: dict[str, ShareGroupMember] = {}
-        self.target_assignment: dict[str, Assignment] = {}
         self.subscribed_topics: dict[str, int] = {}
         self.state_topics: StateTopics | None = None
         """None before the first record about them."""
         self.deletions = 0
         """The number of replayed records by which topics began to be deleted."""
-        self.refresh_deadline = REFRESH_NOW
         self.calm = False
         """Whether a heartbeat has found nothing to initialize or to assign, and no record was replayed since."""
-
-    def __repr__(self) -> str:
-        return f"ShareGroup({self.group_id!r}, {self.state}, epoch {self.group_epoch}, {len(self.members)} members)"
 
     @property
     def state(self) -> ShareGroupState:
@@ -115,17 +98,10 @@ class ShareGroup(MemberAccount):
             _count(counts, new, 1)
         return counts
 
-    def must_refresh(self, now_ms: int) -> bool:
-        """Whether the subscribed topics must be checked again."""
-        return self.refresh_deadline.is_over(self.group_epoch, now_ms)
-
     def snapshot(self) -> dict[str, object]:
         """Returns the state that a restart restores, as values that can be compared."""
         topics = self.state_topics
-        return {
-            "epochs": (self.group_epoch, self.metadata_hash, self.assignment_epoch, self.assignment_timestamp_ms),
-            "members": dict(self.members),
-            "targets": dict(self.target_assignment),
+        return super().snapshot() | {
             "initializing": topics and {key: one[:2] for key, one in topics.initializing.items()},
             "initialized": topics and {key: one[:2] for key, one in topics.initialized.items()},
             "deleting": topics and set(topics.deleting),

@@ -20,7 +20,7 @@ from ..modern.groups import refuse_growth, refuse_if_full
 from ..modern.hash_order import partition_order, topic_map_order
 from ..modern.metadata_hash import group_hash
 from .group import NO_STATE_TOPICS, ShareGroup, ShareGroups
-from .leaving import existing_member, leave
+from .leaving import leave
 from .member import ShareGroupMember, member_bytes
 from .records import current_record, epoch_record, member_record
 from .settings import assignment_interval_ms, heartbeat_interval_ms, session_timeout_ms
@@ -65,7 +65,7 @@ def share_group_heartbeat(
         logger.info("group %r: member %r joins", group.group_id, request.member_id)
         member = group.members.get(request.member_id) or ShareGroupMember(request.member_id)
     else:
-        member = existing_member(group, request.member_id)
+        member = group.existing_member(request.member_id)
         _check_epoch(member, request.member_epoch)
     updated = _updated(member, request, context)
     if updated is member and _is_settled(group, member, effects.now_ms):

@@ -28,18 +28,10 @@ def existing_group(groups: ShareGroups, group_id: str) -> ShareGroup:
     return group
 
 
-def existing_member(group: ShareGroup, member_id: str) -> ShareGroupMember:
-    """The member of that id. Raises KafkaError UNKNOWN_MEMBER_ID."""
-    member = group.members.get(member_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
-    return member
-
-
 def leave(groups: ShareGroups, request: ShareGroupHeartbeatRequest, effects: GroupEffects) -> None:
     """Handles the heartbeat of a member that leaves (epoch -1). Raises KafkaError."""
     group = existing_group(groups, request.group_id)
-    member = existing_member(group, request.member_id)
+    member = group.existing_member(request.member_id)
     logger.info("group %r: member %r leaves", group.group_id, member.member_id)
     effects.response = ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
     _remove(groups, group, member, effects)

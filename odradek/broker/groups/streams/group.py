@@ -10,12 +10,11 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from odradek.protocol.common.steps import Steps
-from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatResponse
 
 from ..classic.group import ClassicGroup
-from ..memory import GroupMemory, MemberAccount
-from ..modern.epochs import INITIAL_EPOCH, REFRESH_NOW
+from ..memory import GroupMemory
+from ..modern.group import StaticGroup
 from ..modern.groups import ModernGroups
 from ..records import CoordinatorRecord
 from .configured_topology import ConfiguredTopology
@@ -111,28 +110,20 @@ def _each(tasks: SubtopologyTasks) -> Iterator[tuple[str, int]]:
             yield subtopology_id, partition
 
 
-class StreamsGroup(MemberAccount):
-    """One group. ``static_members``: instance id -> member id. ``assignment_configs``: the settings of the last
+class StreamsGroup(StaticGroup[StreamsGroupMember, Tasks]):
+    """One group. ``assignment_configs``: the settings of the last
     assignment, as they are stored."""
 
     __slots__ = (
         "assignment_configs",
-        "assignment_epoch",
-        "assignment_timestamp_ms",
         "configured",
         "endpoint_epoch",
         "endpoints",
         "failed_description_epoch",
-        "group_epoch",
         "heard",
-        "members",
-        "metadata_hash",
         "processes",
-        "refresh_deadline",
         "shutdown_by",
-        "static_members",
         "stored_description_epoch",
-        "target_assignment",
         "task_offsets",
         "topology",
         "validated_topology_epoch",
@@ -141,22 +132,14 @@ class StreamsGroup(MemberAccount):
     def __init__(self, group_id: str, memory: GroupMemory) -> None:
         """``memory`` counts the bytes of the members of this group and of others."""
         super().__init__(group_id, memory)
-        self.group_epoch = INITIAL_EPOCH
-        self.metadata_hash = 0
         self.validated_topology_epoch = 0
         self.assignment_configs: Mapping[str, str] = {}
         self.stored_description_epoch = NO_DESCRIPTION
         self.failed_description_epoch = NO_DESCRIPTION
-        self.assignment_epoch = INITIAL_EPOCH
-        self.assignment_timestamp_ms = 0
-        self.members: dict[str, StreamsGroupMember] = {}
-        self.static_members: dict[str, str] = {}
-        self.target_assignment: dict[str, Tasks] = {}
         self.topology: StreamsTopology | None = None
         self.processes = TaskProcesses()
         self.configured: ConfiguredTopology | None = None
         """The topology with the partitions that its topics have now; None until a heartbeat has looked at them."""
-        self.refresh_deadline = REFRESH_NOW
         self.shutdown_by: str | None = None
         """The member that has asked all members to end; None if none has."""
         self.endpoint_epoch = 0
@@ -165,9 +148,6 @@ class StreamsGroup(MemberAccount):
         self.task_offsets: dict[str, TaskOffsets] = {}
         self.heard: dict[str, int] = {}
         """Member id -> when its last heartbeat came, wall clock in ms; the first one has been silent for longest."""
-
-    def __repr__(self) -> str:
-        return f"StreamsGroup({self.group_id!r}, {self.state}, epoch {self.group_epoch}, {len(self.members)} members)"
 
     # --- queries
 
@@ -189,20 +169,6 @@ class StreamsGroup(MemberAccount):
         """Whether a member reads the topic."""
         return bool(self.members) and self.topology is not None and topic in self.topology.readers
 
-    def static_member(self, instance_id: str) -> StreamsGroupMember | None:
-        """Returns the member with a group.instance.id, or None. Raises KafkaError UNKNOWN_MEMBER_ID if that member has
-        left."""
-        member_id = self.static_members.get(instance_id)
-        return None if member_id is None else self.existing_member(member_id)
-
-    def existing_member(self, member_id: str) -> StreamsGroupMember:
-        """The member of that id. Raises KafkaError UNKNOWN_MEMBER_ID."""
-        member = self.members.get(member_id)
-        if member is None:
-            message = f"Member {member_id} is not a member of group {self.group_id}."
-            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, message)
-        return member
-
     def stored_target(self, member_id: str, instance_id: str | None) -> Tasks | None:
         """Returns the target assignment of a member, or None if it has none yet. A member that takes the place of a
         static one gets the target of its predecessor."""
@@ -213,18 +179,11 @@ class StreamsGroup(MemberAccount):
         """Returns the target assignment of a member as :meth:`stored_target` does; no tasks if it has none."""
         return self.stored_target(member_id, instance_id) or EMPTY
 
-    def must_refresh(self, now_ms: int) -> bool:
-        """Whether the topics of the topology must be looked at again."""
-        return self.refresh_deadline.is_over(self.group_epoch, now_ms)
-
     def snapshot(self) -> dict[str, object]:
         """Returns the state that a restart restores, as values that can be compared."""
-        return {
-            "epochs": (self.group_epoch, self.metadata_hash, self.assignment_epoch, self.assignment_timestamp_ms),
+        return super().snapshot() | {
             "topology": (self.topology, self.validated_topology_epoch, dict(self.assignment_configs)),
-            "members": dict(self.members),
             "static": dict(self.static_members),
-            "targets": dict(self.target_assignment),
         }
 
     # --- kept in memory only

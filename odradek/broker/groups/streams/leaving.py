@@ -20,7 +20,6 @@ from ..effects import (
 from ..modern.epochs import NEVER_ASSIGNED, next_epoch
 from .group import StreamsGroup, StreamsGroups
 from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, StreamsGroupMember
-from .membership import existing_static_member
 from .records import current_record, epoch_record, member_tombstones, target_epoch_record
 from .tasks import EMPTY_MEMBER_TASKS
 
@@ -42,10 +41,7 @@ def leave(groups: StreamsGroups, request: StreamsGroupHeartbeatRequest, effects:
     group = existing_group(groups, request.group_id)
     if request.shutdown_application:
         group.shutdown_by = request.member_id
-    if request.instance_id is None:
-        member = group.existing_member(request.member_id)
-    else:
-        member = existing_static_member(group, request.member_id, request.instance_id)
+    member = group.sender(request.member_id, request.instance_id)
     effects.response = StreamsGroupHeartbeatResponse(
         member_id=request.member_id, member_epoch=request.member_epoch, status=[]
     )

@@ -53,25 +53,8 @@ def sender_of(
         if instance_id is None or instance_id not in group.static_members:
             return group.members.get(member_id) or StreamsGroupMember(member_id)
         return _replacement(group, member_id, instance_id, records)
-    if instance_id is None:
-        member = group.existing_member(member_id)
-    else:
-        member = existing_static_member(group, member_id, instance_id)
+    member = group.sender(member_id, instance_id)
     _check_epoch(member, request.member_epoch, owned)
-    return member
-
-
-def existing_static_member(group: StreamsGroup, member_id: str, instance_id: str) -> StreamsGroupMember:
-    """Returns the member with that instance id. Raises KafkaError UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID if it has
-    another member id."""
-    member = group.static_member(instance_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    if member.member_id != member_id:
-        raise KafkaError(
-            ErrorCode.FENCED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}.",
-        )
     return member
 
 
