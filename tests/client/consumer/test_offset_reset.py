@@ -4,7 +4,8 @@ import pytest
 
 from odradek.client.admin import Admin
 from odradek.client.consumer import Consumer
-from odradek.client.consumer.offset_reset import OffsetReset, parse_duration_ms, parse_offset_reset
+from odradek.client.consumer.durations import parse_duration_ms
+from odradek.client.consumer.offset_reset import OffsetReset, parse_offset_reset
 from odradek.client.errors import ConfigurationError, LogTruncationError, NoOffsetForPartitionError
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition

@@ -14,7 +14,7 @@ import click
 
 from odradek.protocol.common.wall_clock import clock_ms
 
-from ...consumer import offset_reset
+from ...consumer import durations
 from ...types import TopicPartition
 from ..running import CommandError
 from .csv import parse_plan
@@ -73,6 +73,6 @@ def parse_datetime(text: str) -> int:
 def parse_duration_ms(text: str) -> int:
     """Milliseconds of an ISO 8601 duration ``PnDTnHnMn.nS``, rounded down. Raises UsageError."""
     try:
-        return offset_reset.parse_duration_ms(text)
+        return durations.parse_duration_ms(text)
     except ValueError:
         raise click.UsageError(f"--by-duration {text}: must be like P1DT2H3M4S") from None
