@@ -4,7 +4,7 @@ Owns: the count of bytes, and whether a request has room. Never does: I/O. Invar
 as long as the group object lives. Kafka bounds the number of members (``group.max.size``) and, since a classic group is
 stored as one record, what its members send for the chosen protocol (``max.message.bytes`` of ``__consumer_offsets``,
 1 MiB). It does not bound requests that wait for a rebalance, nor what members of consumer groups send. The two limits
-here are ours. The estimates for each kind of group are in its own ``memory.py``.
+here are ours. The estimates for each kind of group are in its own ``member.py``.
 """
 
 from collections.abc import Iterable
