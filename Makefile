@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 4
-CI_WORKERS ?= 6
+CI_WORKERS ?= 4
 TESTS ?= tests
 SERVE_ARGUMENTS ?= conf/server.properties
 

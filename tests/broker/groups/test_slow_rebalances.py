@@ -31,7 +31,7 @@ class Watched:
         self.harness.timers.advance(delay_ms)
         self._caplog.clear()
         run_to_end(self._watch.log_changes(self.harness.coordinator.cores(), self.harness.timers.now_ms))
-        return [record.getMessage() for record in self._caplog.records if record.name.endswith("rebalance_watch")]
+        return [record.getMessage() for record in self._caplog.records if record.name.endswith("slow_rebalances")]
 
     def join(self, client: str, member_id: str = "") -> str:
         """Sends a JoinGroup of an old version, which needs no member id; returns the member id if it is answered."""
