@@ -118,6 +118,10 @@ class TwoDirs:
         """The answers for several partitions, sorted, because each broker places partitions itself."""
         return sorted((self.answers(index) for index in indexes), key=str)
 
+    def have_no_leader(self, indexes: list[int]) -> bool:
+        """Whether Metadata says that none of these partitions has a leader."""
+        return all(self.answers(index)[4]["leaderId"] == -1 for index in indexes)
+
     def answers(self, index: int) -> Any:
         """The answers of Produce, Fetch, ListOffsets and Metadata for a partition, without its leader epoch."""
         latest = ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1)
@@ -189,7 +193,7 @@ def _story(broker: OurBroker | RealKafka, root: Path, wire: Wire, is_ours: bool)
 
         lost, kept = two.lying_in(two.b), two.lying_in(two.a)
         two.b.rename(root / "away")
-        eventually("the directory is offline", lambda: 56 in two.errors() and two.answers(lost[0])[4]["leaderId"] == -1)
+        eventually("the directory is offline", lambda: 56 in two.errors() and two.have_no_leader(lost))
         facts.append([two.all_answers(indexes) for indexes in (lost, kept)])
         facts.append([moved(side, str(two.b), "t", kept[0]), moved(side, str(two.a), "t", lost[0]), two.errors()])
 
@@ -199,6 +203,7 @@ def _story(broker: OurBroker | RealKafka, root: Path, wire: Wire, is_ours: bool)
         side = two.side = Side(wire, broker.port, is_ours)
         wire.close(broker.port, "main")
         side.wait_for_leaders("new", 2)
+        eventually("the directory is offline again", partial(two.have_no_leader, lost))
         facts.append([[offline_alike(answer) for answer in two.all_answers(indexes)] for indexes in (lost, kept)])
         facts.append(two.errors())
 
