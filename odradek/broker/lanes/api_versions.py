@@ -7,14 +7,12 @@ Owns: the kept answers. Source: ``api/api_versions.py``, which makes them.
 
 from typing import Any
 
-from odradek.protocol.errors import ProtocolError
-
 from ..api.api_versions import handle
 from ..dispatch.lane import Answering, only_part
 from ..dispatch.request import RequestContext
 from ..dispatch.route import Lane, Route
 from ..network.connection import Connection
-from .parts import LONGEST_FRAME, LaneParts, remember
+from .parts import LONGEST_FRAME, LaneParts, decoded, remember
 from .template import FixedAnswer
 
 MOST_KEPT = 256
@@ -50,11 +48,10 @@ def api_versions_lane(parts: LaneParts, route: Route, answering: Answering) -> L
     valid_for: Any = None
 
     def answer_once(connection: Connection, frame: memoryview) -> _Kept | None:
-        try:
-            _, client_id, position = route.decode_head(frame)
-            request, _ = route.decode(frame, position)
-        except ProtocolError:
+        asked = decoded(route, frame)
+        if asked is None:
             return None
+        request, client_id, _ = asked
         connection.client_id = client_id
         context = _Identified(route.api_key, route.version, client_id, "", connection.listener_name, 0, 0)
         answers: list[Any] = []

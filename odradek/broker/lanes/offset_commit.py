@@ -13,7 +13,7 @@ from struct import Struct
 from struct import error as struct_error
 
 from odradek.protocol.common.lazy_imports import lazy_imports
-from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
 from odradek.protocol.records.batch import ATTRIBUTES_POSITION, BASE_TIMESTAMP_POSITION, CRC_POSITION, UINT32
@@ -32,7 +32,7 @@ from ..groups.offsets.partition_offsets import NO_TIMESTAMP
 from ..groups.offsets.store import offset_commit_record
 from ..metadata.image.image import MetadataImage, TopicImage
 from ..network.connection import Connection
-from .parts import LaneParts, remember
+from .parts import LaneParts, decoded, remember
 from .template import FixedAnswer
 
 with lazy_imports:
@@ -204,10 +204,10 @@ def _commits(frame: memoryview, at: int) -> list[Commit] | None:
 
 
 def _learn(route: Route, frame: memoryview, image: MetadataImage) -> KnownCommit | None:
-    try:
-        request, end = route.decode(frame, route.decode_head(frame)[2])
-    except ProtocolError:
+    found = decoded(route, frame)
+    if found is None:
         return None
+    request, _, end = found
     if len(request.topics) != 1 or request.retention_time_ms != NO_RETENTION or end != len(frame):
         return None
     asked = request.topics[0]

@@ -67,6 +67,16 @@ def remember(known: dict[Key, Value], key: Key, value: Value, most: int) -> None
     known[key] = value
 
 
+def decoded(route: Route, frame: memoryview) -> tuple[Any, str | None, int] | None:
+    """A request, its client id, and where it ends in the frame; None if it can't be decoded."""
+    try:
+        _, client_id, position = route.decode_head(frame)
+        request, end = route.decode(frame, position)
+    except ProtocolError:
+        return None
+    return request, client_id, end
+
+
 def recalling(
     route: Route, learn: Callable[[Any, str | None], Value | None], most: int = MOST_KNOWN
 ) -> Callable[[memoryview], Value | None]:
@@ -83,12 +93,8 @@ def recalling(
         key = bytes(frame[8:])
         found = known.get(key)
         if found is None:
-            try:
-                _, client_id, position = route.decode_head(frame)
-                request, _ = route.decode(frame, position)
-            except ProtocolError:
-                return None
-            found = learn(request, client_id)
+            asked = decoded(route, frame)
+            found = None if asked is None else learn(asked[0], asked[1])
             if found is not None:
                 remember(known, key, found, most)
         return found

@@ -12,7 +12,7 @@ from struct import Struct
 from struct import error as struct_error
 
 from odradek.protocol.codec.runtime import unsigned_varint
-from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.protocol.names.topics import is_internal
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, TRANSACTIONAL_FLAG, BatchHeader
@@ -28,7 +28,7 @@ from ..network.response_writer import Part
 from ..produce.acceptance import PartitionData, TopicData
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
-from .parts import MOST_KNOWN, LaneParts, remember
+from .parts import MOST_KNOWN, LaneParts, decoded, remember
 from .template import Template, marks, template
 
 OLDEST = 3
@@ -181,10 +181,10 @@ class ProduceLane:
     def _learn(self, frame: memoryview) -> KnownProduce | None:
         """What the lane needs to know of a request; None if it does not serve such requests."""
         route, tail = self._route, self._tail
-        try:
-            request, end = route.decode(frame, route.decode_head(frame)[2])
-        except ProtocolError:
+        asked = decoded(route, frame)
+        if asked is None:
             return None
+        request, _, end = asked
         found = _only_partition(request, self._partitions, self._version)
         if found is None or end != len(frame):
             return None
