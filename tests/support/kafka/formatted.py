@@ -9,9 +9,8 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from crc32c import crc32c
-
 from odradek.broker.server.random_ids import random_uuid
+from odradek.protocol.records.batch import CRC_POSITION, UINT32, crc_of, iterate_headers
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import (
     META_PROPERTIES,
@@ -23,8 +22,6 @@ from support.kafka.java import kafka_libs, locked
 
 HOST = b"127.0.0.1"
 """The host of the controller's listener, before its port in the record of the voters."""
-LENGTH_AT, HEAD_SIZE, CRC_AT, SUMMED_FROM = 8, 12, 17, 21
-"""In a record batch: the position of its length, the bytes before those that it counts, the CRC, what that covers."""
 
 
 def formatted(log_dir: Path, version: str, how: Sequence[str], port: int, by_tool: Callable[[], None]) -> None:
@@ -56,10 +53,6 @@ def moved(snapshot: bytes, former: bytes, own: bytes, port: int) -> bytes:
     place = data.find(HOST)
     if place >= 0:
         data[place + len(HOST) : place + len(HOST) + 2] = port.to_bytes(2, "big")
-    position = 0
-    while position < len(data):
-        end = position + HEAD_SIZE + int.from_bytes(data[position + LENGTH_AT : position + HEAD_SIZE], "big")
-        checksum = crc32c(bytes(data[position + SUMMED_FROM : end]))
-        data[position + CRC_AT : position + SUMMED_FROM] = checksum.to_bytes(4, "big")
-        position = end
+    for position, header in iterate_headers(data):
+        UINT32.pack_into(data, position + CRC_POSITION, crc_of(data, position, header))
     return bytes(data)
